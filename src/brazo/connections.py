@@ -111,8 +111,8 @@ class Gate:
     def flooding(self, connection: ServerConnection) -> str | None:
         """Return the reason to close a connection that exceeded its frame rate limit.
 
-        Add 1 to the count of this reason.  If the connection is exempt from the limit, only return
-        None.
+        Add 1 to the count of this reason.  For a connection that is exempt from the limit, return
+        None and count nothing.
         """
         if self.exempt(connection):
             return None

@@ -1,10 +1,10 @@
 """Find the user who owns the peer of a local connection; compare access tokens.
 
 Any user of a machine can connect to its loopback address.  Linux reports the user who owns a
-socket, given its local and remote address.  The query uses netlink (sock_diag(7), about 13 µs), or
-the tables `/proc/net/tcp` and `/proc/net/tcp6`, which take milliseconds to read.  The local address
-of the client's socket is the remote address of the server's socket and vice versa.  Other systems
-do not report the owner.
+socket with a given local and remote address.  The query uses netlink (sock_diag(7), about 13 µs).
+If netlink is not available, the tables `/proc/net/tcp` and `/proc/net/tcp6` are read, which takes
+milliseconds.  The local address of the client's socket is the remote address of the server's socket
+and vice versa.  Other operating systems do not report the owner.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Benchmarks of brazo and of other libraries (peers) on this machine: `brazo bench`.
 
-There is one module for each name in `SECTIONS`; it measures one or several sections of the report.
-In every comparison, all libraries get the same robot and the same inputs.  A library whose results
-differ from those of brazo is omitted with a note.  The others are timed in turn in one process, in
-several rounds, and the shortest time of each is reported.  Peers are measured only on request and
-if they are installed.  Only MuJoCo is a dependency of brazo.
+Each name in `SECTIONS` has a module, which measures one or several sections of the report.  In
+every comparison, all libraries get the same robot and the same inputs.  A library whose results
+differ from those of brazo is not timed, and the report has a note.  The libraries are timed in turn
+in one process, in several rounds, and the shortest time of each library is reported.  Peers are
+measured only on request and if they are installed.  MuJoCo is the only peer that is a dependency of
+brazo.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The Puma has right angles between its axes and many inertias that are 0.  Code generation removes
 the operations with these zeros.  The arm `general` has no right angles, no parallel axes, no
-lengths of 0 and full inertia tensors, so no operations can be removed.  The speeds of other
-six-joint arms are between those of the two.
+lengths of 0 and full inertia tensors, so no operations can be removed.  The computing
+times of other six-joint arms are between those of the Puma and of `general`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inverse and forward dynamics of batches of N states (N, 6), with one or two threads.
+"""Inverse and forward dynamics of batches of N states of six-joint arms, with one or two threads.
 
 Pinocchio's batch functions are in C++ and use one column per state.  CasADi maps its compiled
 function over the arrays of brazo, with one thread.  For brazo's kernels with one thread, the

@@ -1,4 +1,4 @@
-"""Race: several callables are timed in turn over many rounds; the result is the shortest times.
+"""Race: several callables are timed in turn over many rounds; the shortest time of each counts.
 
 The load of a machine changes from second to second.  Callables that are called within milliseconds
 of each other run under the same load.  Other processes affect the shortest time of a

@@ -126,8 +126,8 @@ def _elbow(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
 def _foot_housing(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
     """Draw the housing of body i around axis i.
 
-    If the two axes of the body are close together, the housing around axis i + 1 may cover this
-    one.  In this case, a thin neck or nothing is drawn.
+    If the two axes of the body are close together, the housing around axis i + 1 may cover axis i.
+    In this case, only a thin neck or nothing is drawn around axis i.
     """
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     lo, hi = plan.place(i).child
@@ -171,7 +171,11 @@ def _beam(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
 
 
 def _toward_foot(plan: DrawingPlan, i: int) -> np.ndarray:
-    """Return the direction (3,) from axis i + 1 to the rest of body i, in the frame of body i."""
+    """Return the direction (3,) from axis i + 1 to axis i, in the frame of body i.
+
+    If the two axes are close together, return the direction of axis i in which the body extends
+    further.
+    """
     bone = plan.bones[i]
     if not layout.is_short(bone, plan.r[i]):
         return -math.copysign(1.0, bone.a) * bone.foot[:3, 0]

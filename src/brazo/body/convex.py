@@ -1,9 +1,9 @@
 """Convex pieces that approximate a solid for collision detection.
 
-The surface is cut by planes normal to the coordinate axes, one at a time.  Of the possible cuts,
-the one that reduces the total volume of the convex hulls most is made.  Cutting ends when the
-reduction is below `WORTH` times the volume of the uncut hull, or at the max number of pieces.  The
-hulls of the pieces cover the solid with less empty space than a single hull.
+The surface is cut by planes normal to the coordinate axes, one at a time.  Each cut is chosen from
+several candidates: it is the cut that reduces the total volume of the convex hulls most.  Cutting
+ends when the reduction is below `WORTH` times the hull volume of the uncut solid, or at the max
+number of pieces.  The hulls of the pieces cover the solid with less empty space than a single hull.
 """
 
 from __future__ import annotations

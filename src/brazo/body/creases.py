@@ -119,7 +119,7 @@ def _components(count: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
 def _angle_about(axes: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Return the angle (rad) of each direction about its axis.
 
-    Directions about the same axis are measured from the same zero.
+    For each axis, all angles are measured from the same zero direction.
     """
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     helper = np.zeros_like(axes)

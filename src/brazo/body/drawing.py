@@ -1,6 +1,7 @@
-"""Parts of a robot, generated on first use.
+"""Visible parts of a robot, generated on first use.
 
-Most uses of a robot need no solids, and generating them takes longer than reading the robot file.
+Most uses of a robot do not need the parts, and generating them takes longer than reading the robot
+file.
 `DrawnParts` stores the function that generates the parts.  The parts of one body are a sequence
 that calls this function on first access.
 """

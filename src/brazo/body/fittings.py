@@ -1,10 +1,10 @@
 """Joints of an arm: hubs and fork pins of revolute joints, quills and masts of prismatic joints.
 
-A hub is a dark cylinder with a coloured ring.  It belongs to the parent body; because it is round,
-no rotation is visible.  A quill is a rod of the child that slides in a sleeve of the parent.  A
-mast is a column of the parent on which the child slides.  The lengths of rods and masts depend on
-the stroke, the lengths of tubes and collars on the gap between the bodies.  Most other sizes depend
-only on the radius of the joint.
+A hub is a dark cylinder with a coloured ring.  It is part of the parent body.  A tube or a collar
+fills a gap between the parent body and the hub.  A quill is a rod of the child that slides in a
+sleeve of the parent.  A mast is a column of the parent on which the child slides.  The lengths of
+rods and masts depend on the stroke, the lengths of tubes and collars on the gap.  Most other sizes
+depend only on the radius of the joint.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ def _total(
     """Return the numbers of instances and triangles in a graph of nodes.
 
     Each node is one instance.  A node that is contained several times counts several times.
-    `own(node)` returns the additional counts of a node without its children, and `children(node)`
-    yields its children.
+    `own(node)` returns the numbers of meshes and triangles directly in a node; these meshes are
+    instances, too.  `children(node)` yields the child nodes.
     """
     known: dict[Any, Count] = {}
     open_nodes: set[Any] = set()

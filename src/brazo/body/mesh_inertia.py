@@ -1,10 +1,11 @@
 """Volume, centre of mass and inertia of the solid that a triangle surface encloses.
 
-The solid is a sum of tetrahedra from one point to the triangles, with signed volumes V = det(a, b,
-c) / 6.  The second moments of one tetrahedron are V/20 (Σ pᵢpᵢᵀ + s sᵀ), with s the sum of its
-corners pᵢ (Tonon, J. Math. Stat. 1, 2005).  This is exact for every closed surface whose triangles
-are all counter-clockwise, or all clockwise, when seen from outside.  The surface may have several
-separate parts.
+The solid is a sum of tetrahedra.  Each tetrahedron has a triangle of the surface as base, and all
+have the same apex.  p₁, p₂ and p₃ are the corners of a triangle relative to the apex, and s is
+their sum.  The tetrahedron has the signed volume V = det(p₁, p₂, p₃) / 6 and the second moments
+V/20 (Σ pᵢpᵢᵀ + s sᵀ) (Tonon, J. Math. Stat. 1, 2005).  The result is exact for every closed surface
+whose triangles are all counter-clockwise, or all clockwise, when seen from outside.  The surface
+may have several separate parts.
 """
 
 from __future__ import annotations

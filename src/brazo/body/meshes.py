@@ -1,8 +1,9 @@
 """Reader of mesh files as triangles.
 
 Lengths are in m.  If a file does not define a unit, its numbers are taken as metres.
-Files are read by `brazo.body.mesh_worker` in a separate process.  Binary STL is read in this
-process, because its records have a fixed size that can be checked against the file size.
+Binary STL files are read in this process, because their records have a fixed size that can be
+checked against the file size.  All other files are read by `brazo.body.mesh_worker` in a separate
+process.
 """
 
 from __future__ import annotations

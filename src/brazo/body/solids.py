@@ -1,10 +1,11 @@
 """Shapes as triangles: closed surfaces that face outward, with normals for smooth shading.
 
-Every convex shape is a *loft*: rings of points stacked along z.  Each ring is an outline
+Every convex shape is a *loft*: rings of points stacked along z.  Each ring is an outline at the
+distance ρ around a core:
 
     ring(φ) = core(φ) + ρ (cos φ, sin φ)
 
-Its core is a point (round shapes), the corners of a rectangle (boxes, beams) or the centres of two
+The core is a point (round shapes), the corners of a rectangle (boxes, beams) or the centres of two
 discs (levers).  A bevel of radius b is the same outline, offset inward by b (1 - sin t) while z
 changes by b (1 - cos t), for t from 0 (the flat end) to 90° (the side).  The normal of such a point
 is known exactly, (sin t cos φ, sin t sin φ, cos t), so ends stay flat and edges smooth.  Two rings
@@ -287,7 +288,7 @@ def _from_stl(
 ) -> SurfaceMesh:
     """Return the surface of an STL file; `version` changes when the file changes.
 
-    Results are cached by path and scale, because each load of a robot creates new `Mesh` objects.
+    Results are cached by arguments, because each load of a robot creates new `Mesh` objects.
     """
     return _with_normals(Mesh(path, scale))
 

@@ -30,7 +30,7 @@ def bench(
 ) -> None:
     """Measure the speed of calls, batches, closed loops, compilation and start-up.
 
-    Each measurement is repeated many times; the best result is printed.
+    Each measurement is repeated many times; the fastest result is printed.
     """
     try:
         from brazo.bench import SECTIONS, Settings, run

@@ -204,7 +204,7 @@ def simulate(
 
 
 def _source(arm, output: Path) -> dict[str, str]:
-    """Return the description of the robot that is stored in a recording, for its replay.
+    """Return the entries of a recording that describe the robot; a replay needs them.
 
     The result is empty if `output` is not a .parquet file.  If the robot cannot be stored, a note
     is printed.

@@ -5,7 +5,7 @@ The suffix of the file determines its kind:
     .py        a function `trajectory(t)`, or a function `tool(t)` and a number `duration` (s)
     .npy       an array (joints, samples, 3): positions, velocities and accelerations
     .yaml      a trajectory file (also .yml): via points, or a tool path
-    .parquet   a recording; the robot follows its tool path
+    .parquet   a recording; the robot follows the recorded tool path
     .csv       a recording, as with .parquet
 """
 

@@ -16,9 +16,9 @@ from brazo.text import json_text, one_line
 
 
 class PipeStream:
-    """Output stream that discards further output after its reader, such as `head`, has closed it.
+    """Output stream that discards text after the reading program, such as `head`, has closed it.
 
-    The command continues to run, so its files are complete and its exit code is valid.
+    The brazo command continues to run, so its files are complete and its exit code is valid.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -95,7 +95,7 @@ def table(
 
 
 def print_line(text: str = "", style: str | None = None) -> None:
-    """Print a text on one line; a terminal shows it wrapped to its width.
+    """Print a text as one line; only on a terminal, a long line is wrapped to the terminal width.
 
     Markup is not interpreted, and control characters are escaped.
     """

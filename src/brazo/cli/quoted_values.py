@@ -15,7 +15,7 @@ OPTIONS = ("--q", "--qd", "--qdd", "--q0", "--qd0", "--tau", "--wrench")
 class QuotedValuesCommand(TyperCommand):
     """Command that rejects unquoted values of `OPTIONS`; the error shows the correct syntax.
 
-    Without this check, the error would only report an unexpected argument, the second value.
+    Without this check, the error would only report the second value as an unexpected argument.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

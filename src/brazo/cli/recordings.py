@@ -151,8 +151,8 @@ def plot(
 ) -> None:
     """Plot signals over time, one axis per unit; default: all joint positions.
 
-    --scope plots the path of a tool instead, with error statistics.  Their names are those of
-    ISO 9283; no conformity is claimed.
+    --scope plots the path of a tool instead, with error statistics.  The statistics have the
+    names of ISO 9283; no conformity is claimed.
     """
     from brazo.recording.canvas import save
     from brazo.recording.plots import figure

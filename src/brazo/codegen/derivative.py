@@ -1,9 +1,9 @@
 """Exact derivatives of graph outputs, as new nodes of the same graph.
 
-The method is forward-mode differentiation, by the chain rule from node to node. Common terms are
-shared. Terms that do not depend on the differentiated input fold to zero. The derivative of a
-selection (:func:`ring.where`) is the derivative of the selected value, so a step function has
-derivative zero. This includes rounding (:func:`ring.rint`).
+The method is forward-mode differentiation, by the chain rule from node to node. Equal terms are one
+node. The derivative of a term that does not depend on the input is the constant zero. The
+derivative of a selection (:func:`ring.where`) is the derivative of the selected value. The
+derivative of a step function is therefore zero, also for rounding (:func:`ring.rint`).
 """
 
 from __future__ import annotations

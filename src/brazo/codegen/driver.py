@@ -1,5 +1,8 @@
 """Control flow of the least-squares solver as LLVM IR; the arithmetic comes from graphs.
 
+The unknowns are x, with the initial value x0. The parameters of the problem are p, and mu is the
+damping factor. The solver has three phases:
+
     search   start at x0, then at random points of a sampling box, until one attempt succeeds.
              Take full steps with damping mu * cost, also if the cost increases (this escapes
              shallow minima). An attempt ends after ``iterations`` steps. It also ends if the cost
@@ -7,9 +10,9 @@
     finish   take one more step from the solution, because convergence is quadratic; keep the new
              point if it is better.
     polish   if every attempt failed, descend monotonically from the best point to a minimum inside
-             the limits. The damping is divided by 3 after a success and multiplied by 4 after a
-             failure. Stop when the tolerances are met, after ``polish`` steps, or when mu exceeds
-             1e9 and the cost still does not decrease.
+             the limits. Divide mu by 3 if a step reduces the cost, otherwise reject the step and
+             multiply mu by 4. Stop when the tolerances are met, after ``polish`` steps, or when mu
+             exceeds 1e9.
 
 Every evaluated point is projected into the limits, so no result is outside them. Random points come
 from splitmix64 with the caller's seed. The same seed gives the same result, in any batch.

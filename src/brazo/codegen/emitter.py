@@ -213,5 +213,5 @@ class Emitter:
 
 
 def hex_double(value: float) -> str:
-    """Return the LLVM IR literal of a double, which is exact."""
+    """Return the exact LLVM IR literal of a double."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

@@ -4,8 +4,8 @@ Its Python type is ``builtin_function_or_method``, hence the name. It handles fl
 arrays of shape (n,), and batches (N, n) that are too small for multi-threading. If there is one
 result array, it also accepts ``out=``. The generated code checks the arguments, allocates the
 results and runs the kernel; the overhead is some tens of nanoseconds. All other calls, and calls
-with NaN or infinite inputs, go to the kernel's Python method, which converts, broadcasts and raises
-errors.
+with NaN or infinite inputs, go to the kernel's Python method. This method converts and broadcasts
+the arguments, and raises errors.
 
 Several results of the same shape may be *stacked*: they are one array with the results along its
 first axis. This array is stored in the only slot of an object, whose properties return the single

@@ -1,11 +1,11 @@
-"""Builtin function (see :mod:`entry`) of a kernel whose inputs are fixed, except the first.
+"""Builtin function (see :mod:`entry`) of the first input of a kernel; its other inputs are fixed.
 
-The kernel must have one output vector; its last element is positive if the computation succeeded.
+The kernel must have one output vector, whose last element is positive if the computation succeeded.
 The function takes one C-contiguous float64 array of a fixed shape. It returns an object with three
 slots: the output vector, a matrix that is a view of the first elements of this vector, and the
 *context*, an object that is the same for all calls (for inverse kinematics: the solver and the
-reference configuration). A call with other arguments goes to a Python function, as does a call
-whose computation fails.
+reference configuration). If the arguments are different, or if the computation fails, a Python
+function is called instead.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["FixedEntry"]
 
 @dataclass(frozen=True, slots=True)
 class FixedEntry:
-    """Generator of the builtin function for one shape of the first input (``first``).
+    """Generator of the builtin function; ``first`` is the shape of the first input.
 
-    ``view`` is the shape of the matrix view of the results.
+    ``view`` is the shape of the matrix view of the output vector.
     """
 
     first: tuple[int, ...]

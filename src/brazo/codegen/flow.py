@@ -170,7 +170,7 @@ class Flow:
 
     @contextmanager
     def each(self, count: str | int) -> Iterator[str]:
-        """Context manager: code emitted in its body is a loop over the index 0 to count − 1.
+        """Context manager: code emitted in its body runs in a loop over the index 0 to count − 1.
 
         Yields the name of the index.
         """
@@ -190,7 +190,7 @@ class Flow:
 
     @contextmanager
     def forever(self) -> Iterator[tuple[str, str]]:
-        """Context manager: code emitted in its body is a loop that only `result` or `leave` ends.
+        """Context manager: code emitted in its body runs in a loop until `result` or `leave`.
 
         Yields a handle of the loop, the argument of `again` and `leave`.
         """

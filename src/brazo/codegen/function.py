@@ -1,8 +1,9 @@
 """Functions that a graph calls instead of inlining their expressions.
 
 An example is the derivative function that a Runge-Kutta step evaluates four times. The machine code
-of a function exists once, so it compiles in a fraction of the time and stays in the instruction
-cache. Arguments and results are passed in stack memory; the SIMD lanes of a value are adjacent.
+of a function exists only once. Compilation is therefore much faster than with inlined expressions,
+and the code stays in the instruction cache. Arguments and results are passed in stack memory; the
+SIMD lanes of a value are adjacent.
 """
 
 from __future__ import annotations
@@ -101,10 +102,11 @@ class GraphFunction(Function):
 
 
 class Columns(Function):
-    """Function that computes the matrix A of a ``function`` y = A x, where x is its last input.
+    """Function that computes the matrix A of another function y = A x.
 
-    A depends on the other inputs of ``function``, which are the inputs of this function. Output
-    ``row_i`` is row i of A. Column j of A is ``function`` for x = unit vector j.
+    ``function`` computes y, and x is the last input of ``function``. A depends on the remaining
+    inputs of ``function``, which are the inputs of this object. Output ``row_i`` is row i of A.
+    Column j of A is the value y for the unit vector j as x.
     """
 
     def __init__(self, name: str, function: Function):

@@ -1,8 +1,8 @@
 """Expression graph in which equal expressions are one node (hash-consing).
 
-It is the scalar type from which machine code is generated. Building ``a*b + c`` twice gives the
-same object, so common terms are shared. Running an algorithm on a graph yields straight-line code
-that is specialised to the algorithm's constants.
+A node (:class:`Expr`) is the scalar type from which machine code is generated. Building ``a*b + c``
+twice gives the same node, so common terms are computed once. An algorithm that runs on nodes
+instead of numbers yields straight-line code that is specialised to the algorithm's constants.
 
 Simplification is limited to identities that are exact in IEEE arithmetic. For finite inputs and
 results, a simplified graph gives the same bits as the original, except for the sign of a zero.

@@ -1,9 +1,9 @@
 """A function that is called only where a cheaper result is not good enough.
 
 The inputs contain the cheap result and a value ``need``, which is ≥ 0 where the cheap result must
-be improved. The function is called if any SIMD lane needs it. It changes only the lanes with
-``need`` ≥ 0, so a result does not depend on the other lanes. If no lane needs it, nothing is
-copied.
+be improved. The function is called if ``need`` ≥ 0 in any SIMD lane; otherwise nothing is copied.
+It changes only the lanes with ``need`` ≥ 0, so the result of a lane does not depend on the other
+lanes.
 """
 
 from __future__ import annotations

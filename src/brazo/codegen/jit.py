@@ -163,7 +163,7 @@ def _target_machine(target: Host, optimisation: int = 2) -> Any:
 
 
 def _self_contained(target: Host) -> bool:
-    """Whether the target is x86-64 with FMA, whose code calls no library function."""
+    """Whether code for the target calls no library function: x86-64 with FMA."""
     return target.triple.startswith("x86_64") and "+fma" in target.features.split(",")
 
 

@@ -134,10 +134,11 @@ class Kernel:
 
     @property
     def entry(self) -> Callable[..., Any]:
-        """The kernel as a function with minimal overhead: its builtin function (:mod:`entry`).
+        """The kernel as a function with minimal overhead.
 
-        Without machine code or on the route ``ctypes``, it is a Python method. Accessing this
-        property compiles the kernel.
+        This is its builtin function, which consists of machine code (:mod:`entry`). Without machine
+        code, or on the route ``ctypes``, it is a Python method instead. Accessing this property
+        compiles the kernel.
         """
         return (self._code or self._build()).entry
 

@@ -1,12 +1,13 @@
 """One damped least-squares step within lower and upper limits, for any scalar type.
 
-For a residual e(x) with Jacobian J the step solves (Levenberg 1944, Marquardt 1963)
+For a residual e(x) with Jacobian J, the step dx solves (Levenberg 1944, Marquardt 1963)
 
     (J^T J + lambda I) dx = -J^T e,    lambda = mu * cost + 1e-14.
 
-The damping is proportional to the cost (Chan and Lawrence 1988). It is large far from a solution,
-where the linear model is poor. It vanishes at a solution, where convergence is quadratic. If there
-are more unknowns than rows, the equivalent smaller system ``dx = -J^T (J J^T + lambda I)^-1 e`` is
+The cost is a function with the gradient J^T e, such as e.e/2. The damping lambda is proportional to
+the cost, with the factor mu (Chan and Lawrence 1988). It is large far from a solution, where the
+linear model is poor. It nearly vanishes at a solution, where convergence is quadratic. If there are
+more unknowns than rows, the equivalent smaller system ``dx = -J^T (J J^T + lambda I)^-1 e`` is
 solved.
 
 Limits: a coordinate is held if it is at a limit and descent would push it outwards. Its column of J

@@ -93,8 +93,8 @@ def _substituted(L: list[list[Any]], inverse: list[Any], b: Sequence[Any]) -> li
 def _less(value: Any, a: Sequence[Any], b: Sequence[Any]) -> Any:
     """Return ``value - a_0 b_0 - a_1 b_1 - ...``, computed from left to right.
 
-    The product whose factors are available last should be the last one, because only one
-    subtraction then waits for it.
+    Pass the factors that are computed last as the last elements of a and b.  Then only one
+    subtraction waits for them.
     """
     for x, y in zip(a, b, strict=True):
         value = value - x * y

@@ -9,9 +9,9 @@ A kernel becomes two functions of strict IEEE double arithmetic (no fast-math fl
 processes the rows of C-contiguous (rows, n) arrays. It loads W rows (4 or 8) and transposes them in
 registers, runs the same instructions on ``<W x double>`` and transposes the results back. The
 remaining rows are computed by ``NAME_one``. ``step_i`` is the distance between the rows of input i
-in doubles: n_i, or 0 if all rows share the input. Both functions use the same IEEE operations in
-the same order, so their results are bit-identical. They return 0, or NaN if an input is not finite
-(`_finite_probe`).
+in doubles: the length of a row, or 0 if all rows share the input. Both functions use the same IEEE
+operations in the same order, so their results are bit-identical. They return 0, or NaN if an input
+is not finite (`_finite_probe`).
 
 If ``fused`` is set in the module, a sum or difference becomes a fused multiply-add if one of its
 terms is a product that has no other use. This is decided on the graph, so it does not depend on the
@@ -204,11 +204,11 @@ def _sines_in_lanes(
     values: Values,
     fused: dict[Expr, Expr],
 ) -> None:
-    """In a single call, compute the sines and cosines of up to four angles at once in SIMD lanes.
+    """Emit sines and cosines for ``NAME_one``, with up to four angles at once in SIMD lanes.
 
     Only angles that are computed from inputs and constants by sums, differences, products and
-    negations are combined. The operations are the same as without combination, so the results are
-    bit-identical.
+    negations are combined. Each lane uses the same operations as code without SIMD, so the results
+    are bit-identical.
     """
     known: set[Expr] = set()
     for node in nodes:
@@ -251,7 +251,7 @@ class Values(dict[Expr, str]):
         self._emitter = e
 
     def sincos(self, angle: Expr, sine: str, cosine: str) -> None:
-        """Store the names of the sine and cosine of an angle; an empty name means not computed."""
+        """Store the names of the sine and cosine of an angle; "" if a value is not computed."""
         for op, value in (("sin", sine), ("cos", cosine)):
             if value:
                 self[angle.graph._node(op, (angle,))] = value
@@ -331,7 +331,7 @@ def _lower_many(
 def _lower_lanes(
     e: Emitter, graph: Graph, outputs: dict[str, list[Expr]], probe_results: bool
 ) -> str:
-    """Emit the loop body for ``width`` rows from row %i on.
+    """Emit the loop body for ``e.width`` rows from row %i on.
 
     Returns the name of a value that is NaN if an input is not finite (see `_finite_probe`) or, with
     ``probe_results``, if a result is not finite.

@@ -15,7 +15,7 @@ __all__ = ["load_columns", "row_pointers", "store_buffer", "store_columns"]
 
 
 def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
-    """Emit the addresses of ``width`` rows from row ``first`` on; return their names.
+    """Emit the addresses of ``e.width`` rows from row ``first`` on; return their LLVM names.
 
     ``step`` is the distance between rows in doubles.
     """

@@ -6,11 +6,11 @@
             '''Pose of the tool.'''
             return self.kernels.fk(q, out=out)
 
-On an instance, `arm.fk` is the builtin function of `arm.kernels.fk` (see :mod:`entry`), with the
-signature and docstring of the method. A call with positional C-contiguous float64 arrays, and
-possibly ``out=``, runs no Python code. Any other call runs the Python body of the method. On the
-class, `Arm.fk` is the undecorated function. If there is no builtin function, `arm.fk` is an
-ordinary method.
+On an instance, `arm.fk` is generated machine code: the builtin function of `arm.kernels.fk` (see
+:mod:`entry`). It has the signature and docstring of the method. A call with positional C-contiguous
+float64 arrays, and possibly ``out=``, runs no Python code. Any other call runs the Python body of
+the method. On the class, `Arm.fk` is the undecorated function. If there is no builtin function,
+`arm.fk` is an ordinary method.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     def compiled(part: str) -> Callable[[F], F]:
         """Decorator: replace a method by the kernel or function of the same name.
 
-        ``part`` is the name of the attribute of ``self`` that contains the kernel.
+        ``part`` is the name of the attribute of ``self`` that contains the kernel or function.
         """
         ...
 
@@ -75,7 +75,7 @@ else:
     def compiled(part: str) -> Callable[[F], CompiledMethod]:
         """Decorator: replace a method by the kernel or function of the same name.
 
-        ``part`` is the name of the attribute of ``self`` that contains the kernel.
+        ``part`` is the name of the attribute of ``self`` that contains the kernel or function.
         """
         return lambda method: CompiledMethod(part, method)
 

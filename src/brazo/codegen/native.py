@@ -1,4 +1,4 @@
-"""Loaded machine code of a kernel, called through ctypes or as a builtin function."""
+"""Loaded machine code of a kernel, called through ctypes or as a builtin function (`entry`)."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Native:
         self.entry: Callable[..., Any] = self.builtin(kernel._evaluate)
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a builtin function that passes calls it does not support to ``fallback``.
+        """Return the kernel's builtin function; unsupported calls are passed to ``fallback``.
 
-        Returns ``fallback`` itself if the route is not "builtin".
+        Returns ``fallback`` itself if the route of calls (`call_route`) is not "builtin".
         """
         if route() != "builtin":
             return fallback
@@ -57,9 +57,10 @@ class Native:
         context: object,
         fallback: Callable[..., Any],
     ) -> Callable[..., Any]:
-        """Return a builtin function of the first input only; see `Kernel.fixed_entry`.
+        """Return a builtin function of the first input; see `Kernel.fixed_entry`.
 
-        Returns ``fallback`` itself if the route is not "builtin".
+        ``fixed`` are the values of the other inputs. Returns ``fallback`` itself if the route of
+        calls (`call_route`) is not "builtin".
         """
         if route() != "builtin":
             return fallback
@@ -69,10 +70,11 @@ class Native:
         return make_builtin(function, self._name, fallback, self.library, result=result, more=more)
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of input vectors; return False if the sum of the inputs is not finite.
+        """Evaluate the kernel for one set of input vectors.
 
-        If the kernel has ``explain``, also return False if the sum of the results is not finite.
-        These sums also overflow for finite values near 1e308.
+        Returns False if the sum of the inputs is not finite. If the kernel has an ``explain``
+        function, also returns False if the sum of the results is not finite. A sum of finite values
+        near 1e308 can overflow; then it is not finite either.
         """
         flag = self._one(*map(address, arrays), *map(address, results))
         return flag == flag
@@ -84,7 +86,7 @@ class Native:
         results: Sequence[np.ndarray],
         threads: int | None,
     ) -> bool:
-        """Evaluate every row of a batch; return False in the same cases as `one`.
+        """Evaluate the kernel for every row of a batch; return False in the same cases as `one`.
 
         An input with a single row is used for all rows.
         """

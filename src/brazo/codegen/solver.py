@@ -8,10 +8,10 @@
 
 :mod:`levenberg` contains the step of the method, :mod:`driver` the attempts, limits and restarts.
 With machine code, no Python code runs during a solution. The residual rows form two groups: the
-first ``split`` rows and the rest. A problem counts as solved if the norms of both groups are within
-tolerance, at an x within the limits. For an unsolved problem, the solver returns the best point
-found within the limits. It is a local minimum of the cost, unless the descent to this minimum is
-stopped after ``polish`` steps.
+first ``split`` rows and the remaining rows. A problem counts as solved if the norms of both groups
+are within tolerance, at an x within the limits. For an unsolved problem, the solver returns the
+point with the smallest cost that it found within the limits. This point is a local minimum of the
+cost, unless the descent to this minimum is stopped after ``polish`` steps.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ class Pass:
 class Sweep(Function):
     """Function that runs passes over a tree; see the module docstring.
 
-    The first inputs, and all outputs, are vectors that contain the parts of all rows. They are
-    followed by the inputs ``base_f``, which have one part only.
+    Each input x and each output y is a vector that contains the parts of all rows. The inputs
+    ``base_f``, each with the size of one field, follow the inputs x.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class _Loops:
 
 
 def _lane_by_lane(sweep: Sweep, module: Module, symbol: str, width: int) -> str:
-    """LLVM IR that computes one lane after another, for fields that do not fit on the stack."""
+    """LLVM IR that computes one lane at a time, if the fields of all lanes exceed the stack."""
     given, made = sum(sweep.inputs.values()), sum(sweep.outputs.values())
     f = Flow(f"define internal void @{symbol}(ptr %in, ptr %out)")
     ins, outs = f.room(given), f.room(made)

@@ -5,7 +5,8 @@
 The circle is divided into cells. The signs of f and its derivatives at both ends bound the number
 of zeros in a cell (Budan and Fourier; the last derivative is assumed to have at most one zero in a
 cell). A cell with a sign change of f and a bound of one is a bracket. In a cell where |f| has a
-minimum, f is evaluated at the minimum. A cell that may have more zeros is halved.
+minimum, the value of f at the minimum decides whether the cell has two zeros or none. A cell that
+may have more zeros is halved.
 
 f must be scaled to a max of about 1. If |f| is below `rounding` at both ends of a cell, its sign is
 not reliable and the cell is skipped. If |f| is below 300 times `rounding` at both ends of a cell,
@@ -51,7 +52,7 @@ _MARGIN = 300.0  # times rounding: below this, signs may be wrong
 
 
 class Brackets(NamedTuple):
-    """M intervals, each with one zero of one of N polynomials, and flags of the polynomials."""
+    """Brackets of the zeros of N polynomials: M intervals with one zero each, and flags."""
 
     rows: np.ndarray  # (M,) index of the polynomial, ascending
     ends: np.ndarray  # (M, 2) rad; equal for a double zero

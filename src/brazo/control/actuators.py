@@ -2,7 +2,8 @@
 
 A motor with current i drives a joint of speed w through a gear.  All values are referred to the
 joint side: K = N k for gear ratio N and torque constant k, B is the viscous friction of the motor,
-A the inertia of rotor and joint, V the voltage, and r the sum of all other torques:
+A the inertia of rotor and joint, V the voltage, and r the sum of all other torques.  R and L are
+the resistance and inductance of the motor:
 
     L di/dt = V − R i − K w
     A dw/dt = K i − B w + r
@@ -12,8 +13,9 @@ X is the matrix of the equations times the step.  The exponential is computed by
 approximation with squaring, as e^X = α 1 + β X.  Every function of a 2 × 2 matrix has this form.
 
 The joints of an arm accelerate each other: r_i = −h_i − Σ_{j≠i} M_ij δ_j/dt, with δ = w₁ − w₀ and
-h = C q̇ + G + friction of the joints.  δ_i = p_i + s_i r_i is linear in r_i, so the speeds follow
-from one symmetric positive definite system:
+h = C q̇ + G + friction of the joints.  By the exact solution, δ_i is a linear function
+p_i + s_i r_i of the torque r_i.  The changes δ of the speeds therefore follow from one symmetric
+positive definite system:
 
     δ_i/s_i + Σ_{j≠i} M_ij δ_j/dt = p_i/s_i − h_i
 

@@ -1,11 +1,14 @@
 """Adaptive control of Slotine and Li: track a reference and estimate the inertial parameters.
 
+The reference is r, and e = r − q is the error.  The regressor Y and the inertial parameters π of
+the links are described in `brazo.control.regressor`; π̂ are the estimates.  The gains are Λ
+(`slope`), K (`kd`) and Γ, described below:
+
     q̇_r = ṙ + Λ e      q̈_r = r̈ + Λ ė      s = q̇ − q̇_r = −(ė + Λ e)
 
     τ = Y(q, q̇, q̇_r, q̈_r) π̂ − K s + friction(q̇)        π̂̇ = −Γ Yᵀ s
 
-π are the inertial parameters of the links (`brazo.control.regressor`).  Ṁ − 2C is skew-symmetric,
-hence
+Ṁ − 2C is skew-symmetric, hence
 
     V = ½ sᵀ M s + ½ (π̂ − π)ᵀ Γ⁻¹ (π̂ − π)        V̇ = −sᵀ K s ≤ 0
 

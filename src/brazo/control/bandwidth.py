@@ -1,12 +1,14 @@
-"""Gains from two design parameters: bandwidth ω (rad/s) and damping ratio ζ.
+"""Gains from two design parameters: bandwidth ω (natural frequency, rad/s) and damping ratio ζ.
 
-The error of a joint with constant inertia m has the characteristic polynomial
+The position error e of a joint with constant inertia m satisfies the equation on the left.  The
+gains kp, ki and kd are chosen such that its characteristic polynomial, divided by m, is the one on
+the right.  The PID controller adds a real pole at −αω:
 
     PD      m ë + kd ė + kp e = 0                        s² + 2ζω s + ω²
     PID     m e⃛ + kd ë + kp ė + ki e = 0                (s + αω)(s² + 2ζω s + ω²)
 
-so kp, ki and kd follow from m.  m is the mean of M_ii over random joint positions.  Inertial
-coupling and the change of inertia with the pose are neglected.
+The inertia m of joint i is the mean of M_ii over random joint positions.  Inertial coupling and the
+change of inertia with the pose are neglected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two benchmark motions for controllers, derived from the robot: sines, and a quintic to a pose.
+"""Two benchmark motions for controllers: sines about a pose, and a quintic between two poses.
 
 Both start at the first pose of the robot file, and runs with them last `T_END` = 2 s.  No joint
 exceeds half of its speed limit or leaves its position limits.

@@ -170,7 +170,7 @@ def closed_loop(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Set of conditions that the machine code of the loop supports.
+    """Set of conditions for which the machine code of the loop is compiled.
 
     The values of the conditions are inputs of the loop, so new values need no recompilation.
     """
@@ -296,7 +296,10 @@ def _controller_inputs(
     conditions: LoopConditions,
     read: _Reader,
 ) -> dict[str, np.ndarray]:
-    """Inputs of the compiled controller by name: gains, dt and tables, each (..., size)."""
+    """Inputs of the compiled controller by name, each (..., size): gains, dt and tables.
+
+    A table contains constants that follow from gains and load, such as the gain matrix of an LQR.
+    """
     own = controller.gains
     given = {}
     for name, value in gains.items():

@@ -11,9 +11,9 @@ equations of motion in `self.equations`.  `bind` evaluates the control law on an
 and compiles the graph to a kernel.  Gains, load and state are inputs of the kernel, so changing
 them does not require recompilation.
 
-`bind` stores the kernel in a `CompiledControlLaw`.  The method `step` of this class evaluates the
-control law for any scalar type: with floats for checking, and on the graph of a loop that compiles
-robot and controller together.
+`bind` stores the kernel in a `CompiledControlLaw`.  `CompiledControlLaw.step` evaluates the
+control law for any scalar type: with floats for checking, and with graph nodes to compile robot and
+controller together into one loop.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
     τ = M(q) v + C(q, q̇) q̇ + G(q) + friction(q̇)        v = r̈ + kd ė + kp e + ki ∫e
 
+r is the reference position, and e = r − q is the tracking error.
+
 With an exact model, q̈ = v, hence ë + kd ė + kp e + ki ∫e = 0.  This error equation is linear,
 decoupled and the same in every pose.  An unknown load causes a steady-state error.  Set the load
 with `payload`, or set ki > 0.  The integral is frozen for joints whose drive is saturated.

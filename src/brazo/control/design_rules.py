@@ -2,12 +2,13 @@
 
 **Ultimate gain.**  The velocity loop of a joint of inertia m, sampled with the period dt and
 delayed by d periods, is v[k+1] = v[k] − (dt/m) kd v[k−d].  Its characteristic equation is
-λ^(d+1) − λ^d + kd dt/m = 0.  The roots reach the unit circle at the angle θ = π/(2d + 1):
+λ^(d+1) − λ^d + kd dt/m = 0.  At the ultimate gain kd = Ku, roots reach the unit circle at the
+angles ±θ, θ = π/(2d + 1), and the loop oscillates with the ultimate period Tu:
 
     Ku = (m/dt) 2 sin(θ/2)          Tu = 2π dt/θ = 2 (2d + 1) dt
 
-A PI controller of the velocity, kd (ė + e/Ti), is a PD controller of the position with kd and
-kp = kd/Ti:
+With the position error e and the integral time Ti, the velocity controller kd (ė + e/Ti) is a PD
+controller of the position with the gains kd and kp = kd/Ti:
 
     Ziegler–Nichols (1942)     kd = 0.45 Ku     Ti = Tu/1.2
     Tyreus–Luyben (1992)       kd = Ku/3.2      Ti = 2.2 Tu        less oscillation

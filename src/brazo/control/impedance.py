@@ -1,15 +1,19 @@
 """Cartesian impedance: the tool behaves like a spring and damper attached to the reference pose.
 
+The tool pose is (R, p) at the joint positions q, and (R_r, p_r) at the joint reference r.  K is the
+stiffness and D the damping of the tool:
+
     F = K x + D ẋ          x = (Rᵀ(p_r − p), ½ (RᵀR_r − R_rᵀR)^∨)
     τ = Jᵀ F + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ) + posture
 
 x and F are in tool axes, or optionally in base axes, the linear part first.  At rest, an external
-force f displaces the tool by K⁻¹f (Hogan, 1985).  The controller needs no contact model.  For a
-small rotation, the angular part of x is the rotation vector.  For a large rotation, its length is
-the sine of the angle, so 180° is an unstable equilibrium.
+force f displaces the tool by K⁻¹f (Hogan, 1985).  The controller needs no contact model.
 
-For a redundant arm, `posture` is the torque of springs that pull the joints to their reference
-values.  The torque is multiplied by N, so that it does not act on the tool:
+The angular part of x is the rotation axis times the sine of the rotation angle.  For a small
+rotation, this is the rotation vector.  A rotation of 180° is an unstable equilibrium.
+
+For a redundant arm, `posture` is the torque of springs and dampers that pull the joints to r.  This
+torque is multiplied by N, so that it does not act on the tool:
 
     N = 1 − Jᵀ (J M⁻¹ Jᵀ + ε)⁻¹ J M⁻¹
 
@@ -123,7 +127,7 @@ class CartesianImpedance(CompiledController):
         return tau, state
 
     def _posture(self, x: ControlSignals, gains: Mapping[str, Vector], J: list[Vector]) -> Vector:
-        """Torques (n) of the posture springs, projected into the null space of the tool motion."""
+        """Torque `posture` (n) of the module docstring, projected by N."""
         e, rate, n = x.error, x.error_rate, len(x.q)
         kp, kd = gains["posture"], gains["posture_damping"]
         pull = [kp[i] * e[i] + kd[i] * rate[i] for i in range(n)]

@@ -1,9 +1,12 @@
 """A compiled controller and its robot in one native loop: no Python between control periods.
 
-    x = (q, q̇, controller state) ← Runge–Kutta steps with the torque of the controller at x
+The state of the loop is x = (q, q̇, controller state).  In each control period, the controller
+computes the torque and its next state from x and the reference.  Runge–Kutta steps with this torque
+give the next q and q̇.
 
-Gains, load and other tables are inputs with leading batch dimensions, so one call computes
-thousands of runs with different gains (see `brazo.codegen.loop`).
+The gains and the tables of the controller, such as the load, are inputs with leading batch
+dimensions.  One call therefore computes thousands of runs with different gains (see
+`brazo.codegen.loop`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The metrics of joints and tool position are defined as in `brazo.recording.metrics`, but a run of
 millions of steps need not be recorded.  `Accumulators.step` is part of the compiled loop, and
-`Accumulators.results` computes the metrics from the sums.
+`Accumulators.results` computes the metrics from the sums.  q are the joint positions, r their
+references and τ the joint torques.
 
     rms_error, max_error      of r − q, and of the distance between tool and reference tool position
     overshoot                 as a fraction of the range of the reference

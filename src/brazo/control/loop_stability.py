@@ -1,10 +1,10 @@
 """Stability of a sampled control loop near an operating point, from its linear model.
 
-The torques u are constant during a control period dt.  For small deviations, robot and controller
-are linear; x⁺ and s⁺ are their states after one period:
+The torques u are constant during a control period dt.  The state of the robot is x = (q, q̇), and
+the state of the controller is s (integrators, filters, estimates).  For small deviations, robot and
+controller are linear; x⁺ and s⁺ are the states after one period:
 
-    x⁺ = Φ x + Γ u       x = (q, q̇)         u  = Kx x + Ks s
-                                            s⁺ = Sx x + Ss s      s: integrators, filters, estimates
+    x⁺ = Φ x + Γ u          u = Kx x + Ks s          s⁺ = Sx x + Ss s
 
 With a delay of d periods, the robot receives the torque computed d periods earlier.  Φ and Γ are
 exact for the linear robot (matrix exponential).  The loop is stable if all eigenvalues of the map

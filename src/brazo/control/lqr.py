@@ -1,6 +1,7 @@
 """Linear-quadratic regulator about a pose: optimal feedback for small deviations.
 
-Near a pose at rest the robot is ẋ = A x + B u with x = (q − q₀, q̇) and u = τ − τ₀,
+The torque τ₀ = G(q₀) holds the robot at rest at the pose q₀.  Near this pose the robot is
+ẋ = A x + B u with x = (q − q₀, q̇), u = τ − τ₀ and
 
     A = [0 1; −M⁻¹ ∂G/∂q  −M⁻¹ F]        B = [0; M⁻¹]
 
@@ -8,10 +9,11 @@ F is the slope of friction at rest; a discontinuous Coulomb friction has no slop
 Coriolis terms are quadratic in q̇ and vanish.  The gain that minimises ∫ xᵀQx + uᵀRu dt is
 K = R⁻¹BᵀP, where P is the solution of the algebraic Riccati equation.  The control law is
 
-    τ = τ₀ − K (q − r, q̇ − ṙ)
+    τ = τ_r − K (q − r, q̇ − ṙ)
 
-where τ₀ is the feed-forward torque of the reference, or G(q₀) without feed-forward.  Q and R are
-diagonal, with one weight per joint.  K is recomputed when a weight or the load changes.
+where r is the reference position and τ_r the feed-forward torque of the reference, or τ₀ without
+feed-forward.  Q and R are diagonal: Q has a position and a velocity weight for each joint, R a
+torque weight.  K is recomputed when a weight or the load changes.
 """
 
 from __future__ import annotations

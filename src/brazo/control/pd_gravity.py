@@ -1,5 +1,7 @@
 """PD control with gravity compensation.
 
+With the reference r(t) and the error e = r − q, the torques are
+
     τ = kp e + kd ė + G(q)
 
 With kp, kd > 0 the robot converges to any constant reference, because the energy

@@ -1,5 +1,7 @@
 """PID control of each joint independently, as in most drives.
 
+For the position error e = r − q from the reference r, the torque u is commanded and τ is applied:
+
     u = kp e + I + kd d + feed-forward        τ: u clipped to the limits of the drive
     İ = ki e + kt (τ − u)                     anti-windup by back-calculation, or
     İ = ki e, or 0 while τ ≠ u and e u > 0    anti-windup by clamping

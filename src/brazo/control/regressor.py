@@ -1,19 +1,21 @@
 """Equations of motion, linear in the inertial parameters π: M w + C(q, q̇) v + G = Y π + known.
 
-`known` is the part that does not depend on π, such as the torques of the motor inertias.
+v and w are a joint velocity and a joint acceleration.  `known` is the part that does not depend on
+π, such as the torques of the motor inertias.
 
 Newton–Euler is linear in the mass m, first moment h and second moment S of each link
 (`brazo.dynamics.newton_euler`).  Let a be the acceleration of the link frame's origin, and U r the
-additional acceleration of a point r due to rotation:
+additional acceleration of a point r due to rotation.  The force f and the moment n of a link are
 
-    f = m a + U h        n = h×a + (U S)×
+    f = m a + U h        n = h×a + (U S)×,    (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy).
 
 M w + C(q, q̇) v + G is the difference of two Newton–Euler passes (`brazo.control.equations`).  f
 and n are also linear in (a, U), so one inward pass with the differences of a and U is sufficient.
-It computes Y π without building the matrix Y.  Yᵀ s follows from s·Y π = Σ v·f + ω·n, where v and ω
-are the velocities of a link at the joint speeds s.  The elements of Yᵀ s for a link are:
+It computes Y π without building the matrix Y.  Let ẋ and ω be the linear and angular velocity of a
+link at the joint speeds s.  Yᵀ s follows from s·Y π = Σ (ẋ·f + ω·n).  The elements of Yᵀ s for a
+link are:
 
-    m: v·a        h: Uᵀv + a×ω        S: Uᵀ[ω×] made symmetric
+    m: ẋ·a        h: Uᵀẋ + a×ω        S: Uᵀ[ω×] made symmetric
 
 Parameters that are zero after regrouping (`brazo.dynamics.links`) are left out.  A link with a
 revolute joint keeps seven parameters (h_x, h_y and S except S_zz).  A link with a prismatic joint

@@ -1,5 +1,8 @@
 """Sliding mode control with a boundary layer: robust to model errors.
 
+The position error is e = r − q, where r is the reference.  The torques τ follow from the gains
+slope, reach and layer; sat clips to ±1.
+
     s = ė + slope e         τ = M(q) v + C(q, q̇) q̇ + G(q) + friction(q̇)
     v = r̈ + slope ė + reach sat(s / layer)
 

@@ -89,7 +89,7 @@ class Tracking(Exports):
 
     @property
     def error(self) -> np.ndarray:
-        """Position errors r − q (m, n) at every sample."""
+        """Position errors (m, n) at every sample: reference minus position."""
         return self.reference[0] - self.run.q
 
     @property

@@ -6,17 +6,17 @@ and force that move this link and all its descendants are
     n = J α + H a + n_b         f = Hᵀ α + M a + f_b          (J, M symmetric)
 
 The matrix A = [J H; Hᵀ M] is the articulated inertia, and b = (n_b, f_b) is the bias force.  A
-single link with mass m, first moment h and inertia tensor I has J = I, H = [h×] and M = m 1.  Its b
-is its velocity-dependent force minus the external force on it.
+single link with mass m, first moment h and inertia tensor I has J = I, H = [h×] and M = m 1.  The
+bias force of a single link is the velocity-dependent force minus the external force.
 
 For a revolute or prismatic joint, let s be the unit motion (rotation or translation) along its
 axis z.  U = A s, D = s·U plus the motor inertia, u = τ − s·b, and c is the velocity-dependent
 acceleration of the link.  Then
 
-    A' = A − U Uᵀ/D        b' = b + A' c + U u/D           q̈ = (u − U·(α, a))/D
+    A' = A − U Uᵀ/D        b' = b + A' c + U u/D           q̈ = (u − U·(α₀, a₀))/D
 
-A' and b' are added to the inertia and bias force of the parent.  q̈ is the joint acceleration, where
-(α, a) is the acceleration of the link for q̈ = 0.  Scalars may be of any type.
+A' and b' are added to the inertia and bias force of the parent.  q̈ is the joint acceleration, and
+(α₀, a₀) is the acceleration that the link would have if q̈ were 0.  Scalars may be of any type.
 """
 
 from __future__ import annotations

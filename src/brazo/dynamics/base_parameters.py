@@ -86,7 +86,7 @@ def base_parameters(
 
 
 def _independent(W: np.ndarray, order: list[int]) -> np.ndarray:
-    """Sorted indices of the columns of W that are independent of those before them in `order`."""
+    """Sorted indices of the columns of W that are independent of all earlier columns in `order`."""
     Q = np.zeros((len(W), 0))
     kept = []
     for k in order:

@@ -1,8 +1,8 @@
 """Dry friction of joints at rest as a linear complementarity problem.
 
 Let a be the accelerations that the joints at rest would have without their friction.  With friction
-torques f the accelerations are a − A f, where A has the rows and columns of M⁻¹ for these joints.
-Coulomb friction requires
+torques f the accelerations are a − A f, where A has the rows and columns of the inverse mass matrix
+for these joints.  Coulomb friction between the limits low and high requires
 
     low ≤ f ≤ high,   a − A f > 0 only where f = high,   a − A f < 0 only where f = low
 

@@ -1,8 +1,9 @@
 """Mass matrix by the composite-rigid-body algorithm (Walker and Orin's third method).
 
 From tip to base, each body is combined with its children.  m, h and I are mass, first moment and
-inertia tensor of all bodies moved by joint j, about the origin of frame j and in its axes.  A unit
-acceleration of joint j alone requires the force f and moment n at this frame:
+inertia tensor of all bodies moved by joint j, about the origin of frame j and in its axes.  z is
+the axis of joint j.  A unit acceleration of joint j alone requires the force f and moment n at this
+frame:
 
     revolute    f = z×h,  n = I z          prismatic   f = m z,  n = h×z
 

@@ -79,8 +79,8 @@ def refuse_everywhere(model: Model) -> None:
 def refuse_at(model: Model, q: np.ndarray, *others: np.ndarray) -> None:
     """Raise an error if the mass matrix is not positive definite at q (n,).
 
-    Kernels call this function to explain a result that is not finite.  `others` are their remaining
-    inputs, which are not used.
+    A kernel calls this function with its inputs to explain a result that is not finite.  The inputs
+    after q, `others`, are ignored.
     """
     if weak := weak_joints(mass_matrix_at(model, q)):
         raise BrazoError(f"robot '{model.name}': {_message(model, weak, q)}")
@@ -136,7 +136,8 @@ def _samples(model: Model, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 def _box(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper position limits (n,) for the samples, in rad or m.
 
-    A joint without limits gets ±1.  A single missing limit is placed 2 rad or 2 m from the other.
+    A joint without limits gets ±1.  If one limit is missing, it is placed 2 rad or 2 m from the
+    given limit.
     """
     low, high = model.limits.T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))

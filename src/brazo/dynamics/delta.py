@@ -1,8 +1,8 @@
 """Compiled dynamics of a Delta robot: arms, thin uniform rods, platform.
 
-C_i are the positions of the elbows (shifted inward by the platform's radius), E_i = dC_i/dθ_i, P is
-the position of the platform and u_i = P − C_i are the rods.  The loop equations u_i·(Ṗ − Ċ_i) = 0
-give Ṗ = J θ̇ and
+θ_i are the joint angles, C_i the positions of the elbows (shifted inward by the platform's radius),
+E_i = dC_i/dθ_i, P is the position of the platform and u_i = P − C_i are the rods.  The loop
+equations u_i·(Ṗ − Ċ_i) = 0 give Ṗ = J θ̇ and
 
     P̈ = J θ̈ + J̇ θ̇,     J̇ = U⁻¹ (Ḋ − U̇ J),     D_ii = u_i·E_i,  U = rows u_i.
 

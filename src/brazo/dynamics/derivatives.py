@@ -1,13 +1,14 @@
 """Derivatives of inverse and forward dynamics for any scalar type, by composite bodies (O(n²)).
 
 This is the recursion of Singh, Russell and Wensing (2022), which needs no derivative of a
-transform.  For all bodies moved by joint i, expressed about the origin of frame i and in its axes:
+transform.  For all bodies moved by joint i, about the origin and in the axes of frame i:
 
     m, h, I    mass, first moment and inertia tensor        İ       time derivative of I
     P, L       linear and angular momentum                  f, n    force and moment on the bodies
 
-S is the joint axis as a motion (angular; linear).  ω, v, U and a describe the motion of the parent,
-where U z = α×z + ω×(ω×z).  The axis moves with the parent according to
+z is the direction of the joint axis, and S is the axis as a motion (angular; linear).  ω and α are
+the angular velocity and acceleration of the parent.  v and a are the velocity and acceleration of
+the parent at the origin of frame i.  With U z = α×z + ω×(ω×z), the axis moves with the parent:
 
     revolute    S = (z; 0)    Ψ' = (ω×z; v×z)    Ψ'' = (U z; a×z + 2 v×(ω×z))
     prismatic   S = (0; z)    Ψ' = (0; ω×z)      Ψ'' = (0; U z)
@@ -22,8 +23,9 @@ and for joint i and an ancestor j (or i itself)
     ∂τ_j/∂q̇_i = S_j·(𝓑 S_i + 2 𝓘 Ψ'_i)                  ∂τ_i/∂q̇_j = S_i·(𝓑 S_j + 2 𝓘 Ψ'_j)
     ∂τ_j/∂q_i  = S_j·(𝓑 Ψ'_i + 𝓘 Ψ''_i + S_i ×* (f, n))   ∂τ_i/∂q_j  = S_i·(𝓑 Ψ'_j + 𝓘 Ψ''_j)
 
-where 𝓘 and 𝓑 are always those of joint i.  The forces in the left column and 𝓘 S_i are propagated
-to the base link by link.  𝓑ᵀ S_i is a couple and is only rotated.
+where 𝓘 and 𝓑 are always those of joint i.  In the left column, the forces that S_j multiplies are
+propagated to the base link by link.  In the right column, 𝓘 S_i and 𝓑ᵀ S_i are propagated.  𝓑ᵀ S_i
+is a couple, so it is only rotated.
 
 Forward dynamics q̈(q, q̇, τ) follows from τ = ID(q, q̇, q̈(q, q̇, τ)):
 
@@ -170,7 +172,7 @@ def inverse_slopes(
 
 
 def forward_slopes(inverse: Slopes) -> dict[str, Matrix]:
-    """Derivatives of the joint accelerations, from those of the torques at the same motion.
+    """Derivatives of the joint accelerations, from the torque derivatives at the same q, qd, qdd.
 
     The keys are `dq`, `dqd` and `dtau`.  Some values are infinite or NaN if the mass matrix is not
     positive definite.
@@ -200,7 +202,7 @@ def _outward(
     qdd: Sequence[Scalar],
     base_acceleration: Vector,
 ) -> tuple[list[_JointAxis], list[_Composite]]:
-    """Joint axes S, Ψ', Ψ'' of all joints, and a `_Composite` of each link without descendants."""
+    """Joint axes S, Ψ', Ψ'' of all joints, and a `_Composite` of each single link."""
     spins: list[Spin] = []
     accel: list[Vector] = []
     speeds: list[Vector] = []
@@ -268,7 +270,7 @@ def _tensor_rate(S: Sequence[Scalar], h: Vector, w: Vector, v: Vector) -> Vector
 
 
 def _moved_force(link: Link, f: Vector, n: Vector) -> Wrench:
-    """S ×* (f, n): derivative, by the joint position, of a force that moves with the joint."""
+    """S ×* (f, n): derivative by the joint position of a wrench (f, n) that moves with the link."""
     if link.kind == "prismatic":
         return ZERO, [-f[1], f[0], 0.0]
     return [-f[1], f[0], 0.0], [-n[1], n[0], 0.0]

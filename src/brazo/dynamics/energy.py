@@ -1,9 +1,13 @@
-"""Kinetic and potential energy, from the links of the robot file without regrouping.
+"""Kinetic energy K and potential energy P, as sums over the links of a robot.
 
     K = Σ ½ m v² + h·(v×ω) + ½ ω·I ω + ½ J_m q̇²       P = −Σ g·(m p + R h)
 
-v and ω are the velocities of each link frame in its own axes; (m, h, I) are about its origin.  The
-potential energy of a mass at the base origin is zero.
+m is the mass of a link; h and I are its first moment and inertia tensor about the origin of the
+link frame, in link axes.  p and R are the position and rotation of the link frame in the base
+frame, and v and ω are its linear and angular velocity in link axes.  J_m is the motor inertia
+reflected to the joint, q̇ the joint velocity, and g the gravity vector.  The potential energy of a
+mass at the base origin is zero.  The links must be those of the robot file: regrouping
+(`brazo.dynamics.links`) would change P by a constant.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ about z:
     R = Rz(φ) · Rx(α) · Rz(θ),      θ = ψ + joint angle      (prismatic joints: θ = ψ)
 
 Transforming a vector takes three planar rotations of at most four products each.  φ is zero for D-H
-frames, and α is often ±90°.  Such rotations need no operations in compiled code, so this is usually
-cheaper than the nine products of a matrix.
+frames, and α is often ±90°.  Rotations by 0 or ±90° need no operations in compiled code, so three
+planar rotations are usually cheaper than the nine products of a matrix.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     τ_f = B q̇ + T₊ (q̇ > 0)  |  B q̇ − T₋ (q̇ < 0)  |  0 (q̇ = 0)
 
-If the robot file gives a speed `smooth` v₀ > 0, T₊ and T₋ are multiplied by |q̇|/√(q̇² + v₀²).  This
-replaces the step at rest by a smooth function, which integrators can handle.
+B is the viscous coefficient.  T₊ and T₋ are the magnitudes of Coulomb friction.  If the robot file
+gives a speed `smooth` v₀ > 0, T₊ and T₋ are multiplied by |q̇|/√(q̇² + v₀²).  This replaces the
+step at rest by a smooth function, which integrators can handle.
 """
 
 from __future__ import annotations

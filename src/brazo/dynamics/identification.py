@@ -4,15 +4,17 @@ W is the regressor of the base parameters θ, stacked for all samples, and tau t
 
     tau = W θ + noise        θ = (Wᵀ Σ⁻¹ W)⁻¹ Wᵀ Σ⁻¹ tau        cov θ = (Wᵀ Σ⁻¹ W)⁻¹
 
-The diagonal matrix Σ has the variance of the torque noise of each joint, from its residuals
-(weighted least squares of Gautier and Poignet).  The standard deviations assume that the torque
-noise of different samples is independent, and that positions are much more accurate than torques.
+The diagonal matrix Σ has the variance of the torque noise of each joint.  The variance is estimated
+from the torque residuals of the joint (weighted least squares of Gautier and Poignet).  The
+standard deviations assume that the torque noise of different samples is independent, and that
+positions are much more accurate than torques.
 
 The data are low-pass filtered (Butterworth, run forwards and backwards for zero phase) if
 velocities or accelerations were not recorded, or if a cutoff frequency is given.  The motion is
 filtered first, then the torques and W.  If velocities or accelerations are missing, both are
-computed as central differences of the filtered positions.  Only every k-th filtered row is used, so
-that the noise of the used rows is nearly independent.
+computed as central differences of the filtered positions.  Only every k-th filtered row is used,
+where k is the correlation length of the filtered noise in rows.  The noise of the used rows is
+therefore nearly independent.
 """
 
 from __future__ import annotations

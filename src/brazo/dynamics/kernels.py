@@ -2,8 +2,9 @@
 
 Every kernel is an algorithm of this package, evaluated on the expression graph with the robot's
 parameters.  The code is unrolled link by link or, for many joints, has loops.  Torques are computed
-with regrouped links (`links`), which need fewer operations.  Energies are computed with the links
-of the robot file, because regrouping removes constants from the potential energy.
+after regrouping (see `brazo.dynamics.links`), which moves inertial parameters without a separate
+effect to the parent link and so saves operations.  Energies are computed without regrouping,
+because it removes constants from the potential energy.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class TreeDynamicsKernels:
     def forward_dynamics_derivatives(self) -> Kernel | None:
         """Kernel (q, qd, tau) -> derivatives (n, n) of qdd with respect to each input.
 
-        None if `many_slopes`, because no unrolled code is generated for many joints.
+        None if `many_slopes` is True; `solved_derivatives` then computes the derivatives.
         """
         if self.many_slopes:
             return None

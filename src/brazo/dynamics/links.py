@@ -62,7 +62,7 @@ class LinkInertia:
         return LinkInertia.pack(m + m2, h + h2, S + S2)
 
     def seen_from(self, T: np.ndarray) -> LinkInertia:
-        """Mass and moments in another frame; T is the pose of this frame in the other frame."""
+        """Mass and moments in a new frame; T (4, 4) is the pose of the old frame in the new one."""
         m, h, S = self.unpack()
         R, p = T[:3, :3], T[:3, 3]
         h = R @ h

@@ -1,16 +1,19 @@
 """Dynamics of robots with many joints: recursions as compiled loops over a table of links.
 
 Unrolled code grows with the number n of joints; code for the mass matrix grows with n².  Beyond a
-dozen joints it takes seconds to compile.  Here the step of one link is compiled once and run in a
-loop (`brazo.codegen.sweep`).  The methods below have the interface of the unrolled algorithms and
-call these loops on a graph.
+dozen joints, unrolled code takes seconds to compile.  Here the step of one link is compiled once
+and run in a loop (`brazo.codegen.sweep`).  The methods below have the interface of the unrolled
+algorithms and call these loops on a graph.
+
+Let RNE(q, q̇, q̈) be the joint torques of the recursive Newton–Euler algorithm without gravity,
+h(q, q̇) = C(q, q̇) q̇, and e_j the unit vector of coordinate j.  The columns of the mass matrix M and
+of the Coriolis matrix C are
 
     M e_j = RNE(q, 0, e_j)        C(q, q̇) e_j = ¼ (h(q, q̇ + e_j) − h(q, q̇ − e_j))
 
-RNE is the recursive Newton–Euler algorithm.  The second equation holds because
-h(q, q̇) = C(q, q̇) q̇ is a quadratic form in q̇, whose polar form has the Christoffel symbols as
-coefficients.  Derivatives with respect to q and q̇ are computed for one coordinate at a time, by
-Newton–Euler passes with dual numbers (`brazo.codegen.dual`).
+The second equation holds because h is a quadratic form in q̇, whose polar form has the Christoffel
+symbols as coefficients.  Derivatives with respect to q and q̇ are computed for one coordinate at a
+time, by Newton–Euler passes with dual numbers (`brazo.codegen.dual`).
 """
 
 from __future__ import annotations
@@ -371,14 +374,14 @@ class LoopedDynamics(UnrolledDynamics):
 
 
 def _place(g: Graph) -> JointTransform:
-    """Transform of one link, from graph inputs with its constants and its q-dependent parts."""
+    """Transform of one link; its constants and its q-dependent parts are inputs of the graph."""
     (c1, s1), (c2, s2) = g.inputs("link_phi", 2), g.inputs("link_alpha", 2)
     c3, s3 = g.inputs("in_theta", 2)
     return JointTransform((c1, s1), (c2, s2), (c3, s3), g.inputs("in_p", 3))
 
 
 def _dual_place(g: Graph) -> JointTransform:
-    """Transform of one link in dual numbers, including the derivatives of its q-dependent parts."""
+    """Same as `_place`, but the q-dependent parts are dual numbers (values and derivatives)."""
     (c1, s1), (c2, s2) = g.inputs("link_phi", 2), g.inputs("link_alpha", 2)
     c3, s3 = _dual(g, "in_theta", "in_dtheta", 2)
     return JointTransform((c1, s1), (c2, s2), (c3, s3), _dual(g, "in_p", "in_dp", 3))

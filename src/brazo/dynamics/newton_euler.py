@@ -2,8 +2,9 @@
 
 The outward pass computes for each link, in its own joint frame, the angular velocity ω, the angular
 acceleration α and the linear acceleration a of the frame's origin.  Gravity is modelled as an
-upward acceleration of the base.  Values of the parent have a prime.  A point r of a link has the
-acceleration a + U r, where
+upward acceleration of the base.  Values of the parent have a prime.  R and p are the rotation and
+position of the link's frame in the frame of the parent, and z is the joint axis.  A point r of a
+link has the acceleration a + U r, where
 
     U = [α×] + ω ωᵀ − ω² 1
 
@@ -13,9 +14,9 @@ acceleration a + U r, where
 The inward pass computes force f and moment n from mass m, first moment h and second moment S of
 each link, and from its children c:
 
-    f = ∫ (a + U r) dm     = m a + U h + Σ R_c f_c
-    n = ∫ r × (a + U r) dm = h×a + (U S)× + Σ (R_c n_c + p_c × R_c f_c)
-    τ = z·n  or  z·f
+    f = m a + U h    + Σ R_c f_c                         m a + U h    = ∫ (a + U r) dm
+    n = h×a + (U S)× + Σ (R_c n_c + p_c × R_c f_c)       h×a + (U S)× = ∫ r × (a + U r) dm
+    τ = z·n (revolute)  or  z·f (prismatic)
 
 where (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy).  f, n and τ are linear in (m, h, S), so
 regrouped parameters (`brazo.dynamics.links`) give the same torques.
@@ -81,7 +82,10 @@ def outward_pass(
     base_acceleration: Vector,
     base_spin: tuple[Vector, Vector] | None = None,
 ) -> tuple[list[Spin], list[Vector]]:
-    """`Spin` of each link and acceleration of its frame's origin; arguments of `newton_euler`."""
+    """`Spin` of each link, and acceleration of the origin of each link's frame.
+
+    The arguments are described in `newton_euler`.
+    """
     base = Spin(*(base_spin or (ZERO, ZERO)))
     spins: list[Spin] = []
     accel: list[Vector] = []

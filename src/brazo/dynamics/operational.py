@@ -2,9 +2,10 @@
 
     Λ⁻¹ = J M⁻¹ Jᵀ        f = Λ ẍ + …
 
-Λ⁻¹, the mobility, exists in every configuration.  Λ is infinite in directions in which the tool
-cannot move.  With the singular value decomposition J = U σ Vᵀ, these directions are the columns of
-U with small σ.  They are left out, so Λ is zero instead of infinite in these directions.
+f is a force at the tool, and ẍ the acceleration of the tool.  Λ⁻¹, the mobility, exists in every
+configuration.  Λ is infinite in directions in which the tool cannot move.  With the singular value
+decomposition J = U σ Vᵀ, these directions are the columns of U with small σ.  They are left out, so
+Λ is zero instead of infinite in these directions.
 """
 
 from __future__ import annotations

@@ -4,11 +4,14 @@
 
     m   mx my mz (m times the centre of mass)   Ixx Ixy Ixz Iyy Iyz Izz
 
-With the drives it has four more per joint: motor inertia Ia, viscous friction Fv, and Coulomb
-friction Fc+ and Fc- for positive and negative speed.  Moving a body whose frame has ω, α and a
-requires the force m a + U (m c) and the moment (m c)×a + I α + ω×I ω, with U = [α×] + ω ωᵀ − ω² 1.
-Let (w; v) be the motion of this frame for a unit speed of joint j.  The torque of joint j is the
-power of force and moment under this motion, with the coefficients
+If drive parameters are included, π has four more per joint: motor inertia Ia, viscous friction Fv,
+and Coulomb friction Fc+ and Fc- for positive and negative speed.
+
+Let c be the centre of mass of a body, and let the body's frame have the angular velocity ω, the
+angular acceleration α and the linear acceleration a.  With U = [α×] + ω ωᵀ − ω² 1, moving the body
+requires the force m a + U (m c) and the moment (m c)×a + I α + ω×I ω.  Let w and v be the angular
+and linear velocity of the body's frame for a unit speed of joint j.  The torque of joint j is the
+power of the force and the moment under this motion.  It has the coefficients
 
     m: v·a        m c: Uᵀ v + a×w        I: w αᵀ + (w×ω) ωᵀ, made symmetric
 
@@ -201,7 +204,7 @@ def _attached_motion(T: JointTransform, w: Vector, v: Vector) -> tuple[Vector, V
 
 
 def _powers(spin: Spin, a: Vector, w: Vector, v: Vector) -> Vector:
-    """Power of the inertial forces in a motion (w; v), for a unit of each of the ten parameters."""
+    """Power of the inertial forces in a motion (w; v), for a unit value of each parameter (10)."""
     columns = [[row[k] for row in spin.U] for k in range(3)]
     first = add([dot(column, v) for column in columns], cross(a, w))
     c, s, al = cross(w, spin.omega), spin.omega, spin.alpha

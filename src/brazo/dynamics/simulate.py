@@ -197,7 +197,7 @@ def simulate(
     applied, gains = [], []
 
     def accelerations(count: int) -> np.ndarray | None:
-        """Accelerations of the first `count` samples with stick-slip friction.
+        """Accelerations of the first `count` samples, computed with stick-slip friction.
 
         None if no joint has stick-slip friction.
         """

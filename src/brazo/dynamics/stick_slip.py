@@ -1,9 +1,10 @@
 """Coulomb friction of joints as a sequence of smooth motions, for an adaptive integrator.
 
-A joint with dry friction is in one of three modes: it slips forward (τ_f = T₊), slips backward (τ_f
-= −T₋) or sticks.  While it sticks, q̈ = 0 and the friction is a holding torque between −T₋ and T₊.
-A mode ends with an event: the speed reaches zero, or the holding torque reaches its bound.  The
-motion between two events is smooth.
+A joint has the Coulomb torques T₊ for forward and T₋ for backward motion.  With dry friction, it is
+in one of three modes: it slips forward (friction τ_f = T₊), slips backward (τ_f = −T₋) or sticks.
+While it sticks, q̈ = 0, and the friction is a holding torque between −T₋ and T₊.  A mode ends
+with an event: the speed reaches zero, or the holding torque reaches its bound.  The motion between
+two events is smooth.
 
 At an event, the friction of the joints at rest follows from a linear complementarity problem
 (`brazo.dynamics.complementarity`).

@@ -1,14 +1,15 @@
 """Joint stops: unilateral constraints at the joint limits.
 
-If a joint at or beyond a limit still moves outward after a step, inward impulses Λ ≥ 0 act on the
-joints at or beyond a limit.  Let A = M⁻¹, and let G select the speeds of these joints, positive
-inward.  The impulses solve the linear complementarity problem
+If a joint at or beyond a limit still moves outward after a step, inward impulses Λ ≥ 0 act on all
+joints at or beyond a limit.  G selects the speeds of these joints, positive inward.  v⁻ and v⁺ are
+these speeds before and after the impact.  e is the coefficient of restitution: 0 for a plastic and
+1 for an elastic impact.  With A = M⁻¹, the impulses solve the linear complementarity problem
 
-    v⁺ = G (q̇ + A Gᵀ Λ) ≥ e max(−v⁻, 0),   Λ ≥ 0,   with equality in one of the two for every joint,
+    v⁺ = G (q̇ + A Gᵀ Λ) ≥ e max(−v⁻, 0),        Λ ≥ 0.
 
-by projected Gauss–Seidel sweeps over the joints.  v⁻ and v⁺ are the speeds G q̇ before and after
-the impact.  e is the coefficient of restitution: 0 for a plastic and 1 for an elastic impact.  The
-impulses also act on the other joints through M.
+For every joint, at least one of the two conditions holds with equality.  The problem is solved by
+projected Gauss–Seidel sweeps over the joints.  Through M, the impulses also change the speeds of
+joints that are not at a limit.
 """
 
 from __future__ import annotations

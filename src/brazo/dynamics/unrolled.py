@@ -64,7 +64,8 @@ class UnrolledDynamics:
     ) -> Vector:
         """Joint accelerations from M q̈ = τ − h(q, q̇), by L D Lᵀ factorisation.
 
-        M includes motor inertia.  The result is not finite if M is not positive definite.
+        M includes motor inertia, and h is `inverse` at q̈ = 0.  The result is not finite if M is
+        not positive definite.
         """
         bias = self.inverse(q, qd, None, up, wrench)
         rest = [t - h for t, h in zip(tau, bias, strict=True)]

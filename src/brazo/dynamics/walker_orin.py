@@ -4,8 +4,8 @@
     column j of M = RNE(q, 0, e_j)   without gravity and friction, with motor inertia
     M q̈           = τ − B
 
-It takes n + 1 Newton–Euler evaluations.  The compiled kernels use composite or articulated bodies
-instead; this method serves as an independent check and for teaching.
+The method takes n + 1 Newton–Euler evaluations.  The compiled kernels use composite or articulated
+bodies instead; this method serves as an independent check and for teaching.
 """
 
 from __future__ import annotations

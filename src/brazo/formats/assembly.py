@@ -8,7 +8,8 @@ some of which are fixed.  The rules are:
 * a moving connection starts a new body; the frame of the body is the frame of the child link;
 * a mimic joint has no coordinate of its own: q_i = multiplier · q_master + offset.  If its master
   is a mimic joint too, the two relations are combined into one;
-* the tip is the requested link, or the most likely one (`brazo.formats.tip`).
+* the tip, which carries the tool, is the requested link or the most likely link
+  (`brazo.formats.tip`).
 
 Bodies are in depth-first order, children in file order (mimic joints last), so a serial robot gives
 a serial model.  Anything that is not a tree (two parents, a loop, two roots) is rejected.  A robot

@@ -51,9 +51,9 @@ GONE = Node(0, None)  # placeholder of a removed list entry, so that the others 
 class Mistake(BrazoError):
     """Error in a field of a document.
 
-    `value` is a replacement that is probably valid for the field, or None.  `key` is a similar
-    valid name if the name of the field is unknown, or None.  With such a replacement the document
-    can be read again to find further mistakes (`brazo.formats.mistakes`).
+    `value` is a replacement that is probably valid for the field, or None.  If the name of the
+    field is unknown, `key` is a similar valid name, otherwise None.  With such a replacement the
+    document can be read again to find further mistakes (`brazo.formats.mistakes`).
     `rests` are the names of the fields on which the validity of this field depends.  If one of them
     is wrong, this mistake is only a consequence.
     """
@@ -242,7 +242,7 @@ class Field:
 
     @contextmanager
     def errors_here(self, value: str | None = None) -> Iterator[None]:
-        """Raise a BrazoError of the `with` block as a `Mistake` of this field (context manager).
+        """Convert a BrazoError in the `with` block to a `Mistake` of this field (context manager).
 
         The message gets the location of the field.  A `Mistake` already has a location and is not
         changed.  `value` is a replacement for the value of the field, see `Mistake`.

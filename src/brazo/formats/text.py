@@ -23,8 +23,8 @@ from brazo.model.payload import Carrying
 def robot_text(source: Source, overrides: Mapping[str, float]) -> str:
     """Return the text of the robot file of a robot.
 
-    `overrides` (SI) replace parameter values.  The inertia of a payload is added to the last link,
-    or its mass to the platform of a Delta robot.
+    `overrides` (SI) replace parameter values.  The inertia of a payload is added to the last link.
+    For a Delta robot, the mass of the payload is added to the platform.
     """
     file, model = source.described_by, source.model
     if file is None:
@@ -41,7 +41,7 @@ def robot_text(source: Source, overrides: Mapping[str, float]) -> str:
 
 
 def loaded_file(file: RobotFile, model: Model) -> RobotFile:
-    """Return the robot file with the inertia of the last link (Delta: platform mass) of `model`.
+    """Return the robot file with the last link's inertia (Delta: platform mass) set as in `model`.
 
     This inertia includes the tool and the payload, so the mass, com and inertia of the field `tool`
     are removed.
@@ -67,7 +67,8 @@ def payload_of(rebuild: Callable[..., Model]) -> Inertia | None:
 def edits_for(what: str, value: Array, model: Model) -> dict[str, Any]:
     """Return the new field values, by field name, that set `what` of a robot file to `value`.
 
-    `what` is "tool" or "base" (a pose (4, 4)), or "limits" (n, 2).
+    If `what` is "tool" or "base", `value` is a pose (4, 4).  If `what` is "limits", `value` (n, 2)
+    contains the joint limits.
     """
     fields = _fields_of(model)
     if what == "limits":

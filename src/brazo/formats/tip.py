@@ -2,19 +2,20 @@
 
 URDF and MJCF have no field for this link.  `choose_tip` decides by structure and by names:
 
-1. Joints that move a finger of a gripper are excluded.  A joint moves a finger if
-   * no moving joint follows it, and on its parent body one joint mimics another,
-   * its name, or the name of its link, indicates a finger (`finger`, `jaw`, `gripper` …), and so do
-     those of all joints after it, or
-   * its parent body is a palm: a body with two or more branches, of which the longest two are
-     equally long and shorter than the arm before the palm.
+1. Joints that move a finger of a gripper are excluded.  A joint moves a finger if one of these
+   rules applies:
+   * No moving joint follows the joint, and on its parent body one joint mimics another.
+   * A word in the name of the joint or its child link indicates a finger (`finger`, `jaw`,
+     `gripper` …), and this rule also applies to all moving joints after the joint.
+   * The parent body of the joint is a palm: a body with two or more branches, of which the longest
+     two are equally long and shorter than the arm before the palm.
    The last two rules require an arm of at least two joints before the finger.  They are not used if
    they would exclude every moving joint.
-2. The remaining links with the most moving joints before them are candidates: the ends of chains,
-   and links with the name of a tool frame (`tcp` … `pinch`).
-3. Among the candidates, the name decides (`tcp` before `tool` before `ee` …).  For equal names, the
-   end of a chain is preferred to other links, then a link to an MJCF site, then the first link in
-   depth-first order.
+2. Of the remaining links, those with the most moving joints before them are considered.  Candidates
+   are the ends of chains and the links with the name of a tool frame (`tcp` … `pinch`).
+3. Among the candidates, the name decides (`tcp` before `tool` before `ee` …).  If two names have
+   the same rank, the end of a chain is chosen before other links, and a link of the robot before an
+   MJCF site.  If this does not decide, the first link in depth-first order is chosen.
 4. If the selected link does not have the name of a tool frame, but a link at most two joints before
    it has such a name, that link is selected instead.
 
@@ -112,10 +113,10 @@ def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, FileL
 
 
 def tool_rank(name: str) -> int:
-    """Return the index of the most likely tool word in a link name; a smaller index is more likely.
+    """Return the rank of a link name as the name of a tool; a smaller rank is more likely.
 
-    The result is the number of tool words for a name without a tool word, and that number plus 1
-    for the name of a device such as a camera.
+    The rank is the smallest index in `_TOOL_WORDS` of a word in the name.  For a name without such
+    a word, it is the length of `_TOOL_WORDS`; for a device such as a camera, this length plus 1.
     """
     words = _words(name)
     if _is_device(name):

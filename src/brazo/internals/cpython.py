@@ -110,11 +110,11 @@ def slot_offset(kind: type, name: str) -> int:
 
 
 class CompiledCall(tuple):
-    """Data of a function made by `make_builtin`, which is the function's `__self__`.
+    """Tuple that is the `__self__` of a function made by `make_builtin`, with its data.
 
     The items are (table, fallback, keep, definition, result, more).  The tuple imitates the object
-    to which the fallback method belongs.  `help` therefore shows the class of that object, and
-    pickle, which stores a builtin as ``getattr(self, name)``, stores that object.
+    that owns the fallback method: its `__class__` is the class of the owner, for `help`.  Pickle
+    stores a builtin as ``getattr(self, name)``; instead of the tuple, it stores the owner as self.
     """
 
     __slots__ = ()

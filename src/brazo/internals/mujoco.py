@@ -95,7 +95,7 @@ def engine_view(model: Any, data: Any) -> EngineView | None:
 
 
 def agrees(struct: Any, data: Any) -> bool:
-    """Return whether a struct layout, applied to the memory of `data`, matches its attributes.
+    """Return whether a struct layout, applied to the memory of `data`, matches `data`.
 
     Numbers are compared by value and arrays by address.  Fields of other types, and pointers to
     empty arrays, are not compared.
@@ -163,10 +163,10 @@ def address(array: np.ndarray) -> int:
 
 @lru_cache(maxsize=1)
 def _library() -> dict[str, int] | None:
-    """Return the addresses of the functions `FUNCTIONS` by name, in the library of the package.
+    """Return the addresses of the functions `FUNCTIONS` of MuJoCo's shared library, by name.
 
-    Return None if the package does not contain exactly one library, if its version is not that of
-    the package, or if a function is missing.
+    Return None if MuJoCo's Python package does not contain exactly one shared library, if the
+    library and the package have different versions, or if a function is missing.
     """
     mujoco: Any = import_module("mujoco")
     folder = Path(mujoco.__file__).parent

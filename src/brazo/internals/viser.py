@@ -9,10 +9,11 @@
 - `widget`, `accepts` and the other functions read viser's data about its widgets, so that a message
   can be checked before viser acts on it.
 
-There is no alternative without these parts: viser sets any attribute of a widget that a client
-names, and checking its messages requires them.  If one is missing, the lab does not start; `brazo
-run --headless` and HTML replays work without viser.  The page's scripts also depend on the HTML of
-viser's client, which cannot be checked in Python.  Therefore viser is pinned to one release.
+The lab must check every message of a client, because viser sets any attribute of a widget that a
+client names.  This check is not possible without these parts of viser.  If one of them is missing,
+the lab does not start; `brazo run --headless` and HTML replays work without viser.  The page's
+scripts also depend on the HTML of viser's client, which cannot be checked in Python.  Therefore
+viser is pinned to one release.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def page() -> str:
 def start(sock: socket.socket, serve: Callable[..., Any]) -> viser.ViserServer:
     """Start a viser server that uses `serve` instead of the `serve` of the package websockets.
 
-    `sock` is the listening socket.  viser gets only its address, so `serve` must use the socket
-    itself.  viser has no arguments to choose the function `serve` or to suppress its output.
+    `sock` is the listening socket.  viser receives only the address of the socket, so `serve` must
+    listen on `sock`.  viser has no arguments to choose the function `serve` or to suppress output.
     Therefore `serve` and the `print` of the package rich are replaced during the start, under a
     lock.  Raises BrazoError if the installed viser cannot be used.
     """

@@ -46,8 +46,8 @@ class Chain:
     def size(self) -> float:
         """Characteristic length of the arm (m); length tolerances are relative to it.
 
-        It is the sum of the lengths of the constant translations between joints, without base and
-        tool. If this sum is 0, base and tool are included; if it is still 0, the size is 1.
+        It is the sum of the lengths of the constant translations between joints (X₁ to Xₙ₋₁). If
+        this sum is 0, X₀ and Xₙ are included. If the sum is still 0, the size is 1.
         """
         inner = np.linalg.norm(self.X[1:-1, :3, 3], axis=1).sum()
         return float(inner or np.linalg.norm(self.X[:, :3, 3], axis=1).sum() or 1.0)

@@ -147,7 +147,10 @@ class DeltaKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Default start values (3,): first pose of the robot file or 0, clipped to the limits."""
+        """Default start values (3,) of inverse kinematics.
+
+        They are the first pose of the model, or 0 if it has none, clipped to the limits.
+        """
         return np.clip(next(iter(self.model.poses.values()), np.zeros(3)), *self.limits.T)
 
     def configuration(self, q) -> str:
@@ -238,7 +241,7 @@ class DeltaKinematics:
     def _nearest(self, P: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Return a configuration (3,) within the limits whose platform centre is near P (m).
 
-        The result is the best of several local minima of the distance from P.
+        The distance from P is minimised from several start values; the smallest minimum is used.
         """
         from scipy.optimize import least_squares
 

@@ -1,8 +1,8 @@
 """Time derivative of the Jacobian of a Delta robot.
 
 Cᵢ are the elbow positions, shifted inward by the platform's radius, and E = dC/dθ. P is the centre
-of the platform and u = P − C are the rod vectors. The loop equations u·(Ṗ − Ċ) = 0 are U J = D,
-where U has the rows uᵢ and D = diag(u·E). Therefore
+of the platform and u = P − C are the rod vectors. The loop equations u·(Ṗ − Ċ) = 0 are U J = D in
+matrix form, where U has the rows uᵢ and D = diag(u·E). Therefore
 
     J̇ = U⁻¹ (Ḋ − U̇ J),        U̇ = Ṗ − E θ̇,        Ḋ = U̇·E + u·Ė.
 """

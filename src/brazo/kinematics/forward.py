@@ -6,14 +6,15 @@ code and the long double reference therefore have the same source.
 
     T_body = T_parent · before · motion(axis, multiplier·q + offset) · after
 
+`before` and `after` are the fixed transforms on both sides of the joint. `motion(axis, x)` is the
+rotation about the axis by x, or the translation along the axis by x. z and p_joint are the axis and
+origin of the joint in the base frame. ω is the angular velocity of the body that carries the joint.
+A joint adds this column to the Jacobian J or its time derivative J̇, the three linear rows first:
+
     column of J     revolute:   (z × (p_tool − p_joint), z)
                     prismatic:  (z, 0)
-    its rate        revolute:   (ż × (p_tool − p_joint) + z × (ṗ_tool − ṗ_joint), ż)
+    column of J̇     revolute:   (ż × (p_tool − p_joint) + z × (ṗ_tool − ṗ_joint), ż)
                     prismatic:  (ż, 0)                                         with ż = ω × z
-
-`before` and `after` are the fixed transforms on both sides of the joint. z and p_joint are its axis
-and origin in the base frame. ω is the angular velocity of the body that carries the joint. The
-three linear rows come first.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class TreeKernels:
 
 
 def _in_axes(R: list[Any], rows: list[list[Any]]) -> list[list[Any]]:
-    """Transform a Jacobian from the base frame to a frame with rotation R."""
+    """Transform a Jacobian from the base frame to a frame with rotation R in the base frame."""
     columns = [
         rotate_back(R, list(column[:3])) + rotate_back(R, list(column[3:]))
         for column in zip(*rows, strict=True)

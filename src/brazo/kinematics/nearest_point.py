@@ -10,12 +10,14 @@ the target, one of two rules applies:
     position   the tool moves to the nearest position that is reachable with any pitch; its pitch is
                then as close as possible to the target pitch
 
-Both rules are exact. At the minimum distance in the plane of the arm, either the tool is at the
-target, or each joint is at a limit or the links that it moves point to or away from the target.
-Each of these cases is solved in closed form, and the nearest of the few dozen candidates is the
-result. The yaw (joint 1) turns the plane of the arm so that the plane contains the target; the arm
-then faces the target or reaches backwards to it. If the limits of the yaw prevent this, the yaw is
-at a limit. At a pitch of 0 the tool axis points away from axis 1, to the side of the target.
+Both rules are exact. In the plane of the arm, the nearest tool position is either the target, or a
+position at which no joint can reduce the distance. A joint cannot reduce it if the joint is at a
+limit, or if the links that it moves point to the target or away from it. Each combination of these
+cases is solved in closed form, and the nearest of the few dozen candidates is the result.
+
+The yaw (joint 1) turns the plane of the arm so that the plane contains the target; the arm then
+faces the target or reaches backwards to it. If the limits of the yaw prevent this, the yaw is at a
+limit. At a pitch of 0 the tool axis points away from axis 1, to the side of the target.
 """
 
 from __future__ import annotations
@@ -111,8 +113,8 @@ def _yaws(solver: FiveAxis, limits: np.ndarray, p: np.ndarray) -> Iterator[tuple
     """Yield (yaw, ahead, beside, facing) for each yaw to evaluate within the limits.
 
     `ahead` (m) is the signed distance of the target p from axis 1 in the plane of the arm. `beside`
-    (m) is its signed distance from this plane. `facing` is 1 if the arm faces the target, −1 if the
-    arm reaches backwards.
+    (m) is the signed distance of p from this plane. `facing` is 1 if the arm faces the target, −1
+    if the arm reaches backwards.
     """
     rest = p - solver.foot
     x, y = float(rest @ solver.forward), float(rest @ solver.a2)  # positive yaw turns f to a₂
@@ -174,7 +176,7 @@ class _PlaneArm:
         return fitted
 
     def _fixed_pitch(self, target: complex, total: float) -> list[tuple[float, float, float]]:
-        """Return candidates with the same pitch, each as three joint rotations with sum `total`."""
+        """Return candidates with the target pitch: three joint rotations whose sum is `total`."""
         a, b, tool = self.links
         wrist = target - self.start - tool * cmath.rect(1.0, total)
         pairs = [*_two_links(a, b, wrist), *_in_line((a, b), wrist)]
@@ -195,9 +197,9 @@ class _PlaneArm:
     def _any_pitch(self, target: complex) -> list[tuple[float, float, float]]:
         """Return candidates with any pitch, each as three joint rotations.
 
-        In some candidates, one joint is at a limit or straight, and the other two move the tool to
-        the target. In the others, each joint is at a limit, or its links point to or away from the
-        target.
+        There are two kinds of candidates. In the first kind, one joint is at a limit or straight,
+        and the other two joints move the tool to the target. In the second kind, each joint is at a
+        limit, or the links that it moves point to the target or away from it.
         """
         wanted, found = target - self.start, []
         # With one joint fixed, the others reach the target as two links.  A straight elbow is also

@@ -1,13 +1,14 @@
 """Numeric inverse kinematics of any tree robot: compiled damped least squares with restarts.
 
-The residual has six rows: the tool's position error and its rotation error 2 sin(θ/2)·axis. Each
-row is multiplied by a weight. A row with weight 0 is free; (1,1,1,0,0,0) solves the position only.
-With the geometric Jacobian, Jᵀe is the exact gradient of
+The residual e has six rows: the position error p − p* of the tool, and the rotation error
+2 sin(θ/2)·axis, where θ is the angle of the error. Each row is multiplied by a weight, w_p for
+position and w_r for rotation. A row with weight 0 is free; (1,1,1,0,0,0) solves the position only.
+If J is the geometric Jacobian with the same weights, Jᵀe is the exact gradient of
 
     ½ |w_p (p − p*)|² + 4 w_r² (1 − cos(θ/2)),
 
-whose only stationary point in θ is the target. The antisymmetric part of the rotation vanishes at
-θ = 180°, so above 120° the residual is computed from the diagonal.
+whose only stationary point in θ is the target, θ = 0. The antisymmetric part of the error's
+rotation matrix vanishes at θ = 180°, so above 120° the residual is computed from the diagonal.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ ITERATIONS = 30
 
 
 class NumericIK:
-    """Numeric IK solver for one robot; its unknowns are the joints that move the tool."""
+    """Numeric IK solver for one robot; the unknowns are the values of joints that move the tool."""
 
     def __init__(self, model: TreeModel, limits: np.ndarray, box: np.ndarray) -> None:
         self.coordinates = tip_coordinates(model)
@@ -78,8 +79,8 @@ class NumericIK:
 
         T must be a pose (4, 4) as a float64 array. The function returns None if the general
         function `brazo.kinematics.ik.solve` is needed instead. `others(T, one)` returns all
-        branches of the pose T, given one `Branch`. `reference` (n,) contains the start values for
-        calls without q0.
+        branches of the pose T; `one` is the `Branch` that was found. `reference` (n,) contains the
+        start values for calls without q0.
         """
         used, n = list(self.coordinates), len(reference)
         whole = used == list(range(n))

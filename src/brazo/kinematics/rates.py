@@ -1,22 +1,24 @@
 """Joint velocities for a tool velocity, by damped least squares or by a quadratic program.
 
-*Resolved rate* (Whitney; damping after Nakamura, Hanafusa and Chiaverini): with J = U σ Vᵀ,
+*Resolved rate* (Whitney; damping after Nakamura, Hanafusa and Chiaverini). For the tool velocity v
+and the Jacobian J = U σ Vᵀ, with the options `damping` λ_max and `threshold` ε:
 
     q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, otherwise 0
 
-where v is the tool velocity and σ_m the m-th largest singular value. m is the number of degrees of
-freedom of the tool; the other singular values are always zero and are ignored. A joint that would
-exceed its position limit within dt is slowed so that it reaches the limit after dt, and the other
-joints compensate. Then all joint velocities are multiplied by one factor, so that no joint exceeds
+Here σ_m is the m-th largest singular value, and m is the number of degrees of freedom of the tool.
+Smaller singular values are zero in every configuration and are ignored. A joint that would exceed
+its position limit within dt is slowed so that it reaches the limit after dt, and the other joints
+compensate. Then all joint velocities are multiplied by one factor, so that no joint exceeds
 its max speed. This keeps the direction of the tool velocity.
 
-*Differential inverse kinematics* solves
+*Differential inverse kinematics* minimises the error of the tool velocity, with the weights W. The
+second term, with μ = damping², draws the robot to a preferred posture: q̇_p = (posture − q) / 1 s,
+or zero without a posture. The bounds low and high follow from the speed limits and from the
+position limits within dt:
 
     min ½ (J q̇ − v)ᵀ W (J q̇ − v) + ½ μ |q̇ − q̇_p|²        low ≤ q̇ ≤ high
 
-where low and high follow from the speed limits and from the position limits within dt, W weights
-the tool velocity, and μ is the square of `damping`. q̇_p is (posture − q) / 1 s, or zero without a
-preferred posture. The motion is distributed over the joints within their limits. The direction of
+The motion is distributed over the joints within their limits. The direction of
 the tool velocity may change.
 """
 

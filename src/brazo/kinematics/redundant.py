@@ -12,7 +12,7 @@ Arms with a spherical shoulder and a spherical wrist (S-R-S, such as an iiwa) us
 instead. It is the angle of the elbow about the line from the shoulder S to the wrist W, measured
 from the half plane that contains the direction of axis 1. If the line is along axis 1, the half
 plane contains the x axis of the frame of joint 1 at q = 0. If the elbow is on the line, ψ is
-measured to the side to which axis 4 would bend it. |SW| gives two angles of the elbow. The
+measured to the side to which axis 4 would bend the elbow. |SW| gives two angles of the elbow. The
 remaining rotations give two solutions for the shoulder and two for the wrist.
 """
 
@@ -67,9 +67,9 @@ class Redundancy(ABC):
     ) -> IKBatch:
         """Find all branches for poses T (..., 4, 4) and redundancy parameter values (...).
 
-        `start` (..., n) contains the start values. A branch is valid if its orientation error is at
-        most 1e-10 rad. The selected branch must also meet `tolerance` (rad), and its index must be
-        in `slots`; None allows all branches.
+        `start` (..., n) contains the start values of the joints. A branch is valid only if its
+        orientation error is at most 1e-10 rad. The selected branch must also have an orientation
+        error of at most `tolerance` (rad) and an index in `slots`; None allows all branches.
         """
 
 
@@ -99,9 +99,9 @@ class LockedJoint(Redundancy):
         return replace(found, method=f"{found.method}, {self.name} given")
 
     def moved(self, T: Array, values: Array) -> Array:
-        """Return the targets (..., 4, 4) of the other six joints, if this joint is at `values`.
+        """Return targets (..., 4, 4) for the other six joints, with the locked joint at `values`.
 
-        T (..., 4, 4) are the targets of all seven joints.
+        T (..., 4, 4) are the targets of the arm with all seven joints.
         """
         turn = np.zeros((*values.shape, 4, 4))
         c, s = np.cos(values), np.sin(values)
@@ -150,7 +150,7 @@ def _without(chain: Chain, place: int) -> Chain:
 
 
 def check_values(arm: TreeKinematics, redundancy: Redundancy, values: Array) -> None:
-    """Raise an error if the parameter is a locked joint and a value is out of its limits."""
+    """Raise an error if the parameter is a locked joint and a value is out of the joint limits."""
     if not isinstance(redundancy, LockedJoint):
         return
     low, high = arm.limits[redundancy.joint]
@@ -379,7 +379,7 @@ def _perpendicular(v: Array, u: Array) -> Array:
 def _three(R: Array, A: Array, B: Array, free: Array) -> list[Array]:
     """Return both solutions (a, b, c), each (N, 3), of R = Rz(a) A Rz(b) B Rz(c).
 
-    a is `free` where only its sum or difference with c is determined.
+    Where R determines only a + c or a − c, the value of a is `free`.
     """
     # z·R z = (Aᵀ z)·Rz(b) (B z)
     p, r = A.T[:, 2], B[:, 2]
@@ -402,5 +402,5 @@ def _three(R: Array, A: Array, B: Array, free: Array) -> list[Array]:
 
 
 def _from_to(a: Array, b: Array) -> Array:
-    """Return the angles (N,) from plane vectors a to b (N, 2); 0 where a vector vanishes."""
+    """Return the angles (N,) from a to b, both vectors (N, 2); 0 where a vector vanishes."""
     return np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=-1))

@@ -100,8 +100,8 @@ class TreeKinematics:
     ) -> np.ndarray:
         """Geometric Jacobian (..., 6, n) of the tool, or of the link named `link`.
 
-        If `frame` is "base", it is expressed in the base frame; if "tool", in the frame of the tool
-        or link.
+        The Jacobian is in base axes if `frame` is "base", and in the axes of the tool (or link) if
+        `frame` is "tool".
         """
         if frame not in ("base", "tool"):
             raise BrazoError(f"frame is '{frame}'; expected 'base' or 'tool'")

@@ -1,10 +1,10 @@
 """`Declared`: base class of objects that reject undeclared attributes.
 
 By default, Python accepts an assignment with a typo, such as `robot.contoller = "PID"`, which has
-no effect. A brazo class derived from `Declared` raises `BrazoError` instead. It declares its public
-attributes as annotations in the class body. Properties and methods count as declared, and private
-attributes (`_name`) are always accepted. Classes outside brazo that derive from such a class accept
-any attribute.
+no effect. A brazo class derived from `Declared` raises `BrazoError` instead. Such a class declares
+its public attributes as annotations in the class body. Properties and methods count as declared,
+and private attributes (`_name`) are always accepted. Classes outside brazo that derive from such a
+class accept any attribute.
 """
 
 from __future__ import annotations

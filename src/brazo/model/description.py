@@ -5,10 +5,11 @@ body by one joint:
 
     T_parent_body(q) = before · motion(axis, multiplier·q[coordinate] + offset) · after
 
-`motion` is a rotation about `axis` (revolute) or a translation along it (prismatic). Both D-H
-conventions are special cases (`brazo.model.dh`), as are URDF and MJCF joints, so kinematics and
-dynamics are implemented once. A serial arm is a tree without branches. A `DeltaModel` is the
-three-armed parallel robot of Clavel. Four lengths and the azimuths of the arms define its geometry.
+`before` and `after` are constant. `motion` is a rotation about `axis` (revolute) or a translation
+along it (prismatic). Both D-H conventions are special cases (`brazo.model.dh`), as are URDF and
+MJCF joints, so kinematics and dynamics are implemented once. A serial arm is a tree without
+branches. A `DeltaModel` is the three-armed parallel robot of Clavel. Four lengths and the azimuths
+of the arms define its geometry.
 
 All values are in SI units and radians. Arrays are read-only float64 and mappings are read-only,
 also in a pickled copy.
@@ -94,8 +95,8 @@ class Drive:
 class Joint:
     """One moving joint of a `TreeModel`.
 
-    The pose of its body in the parent body is before · motion(axis, multiplier·q[coordinate] +
-    offset) · after.
+    The joint connects a body to its parent. The pose of the body in the parent is before ·
+    motion(axis, multiplier·q[coordinate] + offset) · after.
     """
 
     name: str
@@ -363,9 +364,10 @@ class TreeModel(Model):
 
     @property
     def coordinates(self) -> tuple[Joint, ...]:
-        """One joint per coordinate, in the order of q; mimic joints are not included.
+        """One joint per coordinate, in the order of q.
 
-        It is the joint with multiplier 1 and offset 0, or else the first joint of the coordinate.
+        Of several joints with the same coordinate, the one with multiplier 1 and offset 0 is
+        included; the others mimic it. If there is none, the first of these joints is included.
         """
         chosen: dict[int, Joint] = {}
         for joint in self.joints:

@@ -5,7 +5,8 @@
 
 The joint coordinate q gives theta = q + offset (revolute) or d = q + offset (prismatic). A joint of
 the model has the form `before · motion(z) · after`. In the standard convention, `after` contains
-all constants. In the modified convention, `before` contains alpha and a.
+all constants. In the modified convention, `before` contains alpha and a, and `after` the
+constant parts of theta and d.
 """
 
 from __future__ import annotations

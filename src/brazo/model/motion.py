@@ -1,7 +1,10 @@
 """Motion of one joint as a 4 × 4 transform, and the resulting poses of all bodies.
 
-    revolute     [ 1 + sin(v) K + (1 − cos(v)) K²  0 ]    K u = a × u, with the unit axis a
+    revolute     [ 1 + sin(v) K + (1 − cos(v)) K²  0 ]
     prismatic    [ 1                             v·a ]
+
+v is the joint value (rad or m), a is the unit axis, and K is the matrix with K u = a × u for every
+vector u. The last row of the transform is omitted.
 
 The importers of robot files use these formulas. The compiled kinematics are in `brazo.kinematics`.
 """

@@ -5,8 +5,8 @@ in m. Such a number is implausible if it is
 
 * a length above 25 m, an angle above 25 rad (four turns), a speed above 25 m/s or an angular speed
   above 50 rad/s, in a robot, cell or program file,
-* a joint value outside the joint limits (`joint_fields.outside`), or on the command line a value
-  above 25 m of a prismatic joint,
+* a joint value outside the joint limits (`joint_fields.outside`), or, on the command line, a
+  prismatic joint value above 25 m,
 * a target position of inverse kinematics on the command line whose distance from the base is more
   than ten times the robot's reach.
 

@@ -3,7 +3,7 @@
 All clocks are passed as arguments.
 
     HoldToRun            an enable (deadman) switch: pressed, renewed, released, stopped, timed out
-    HeldMotion           a jog that runs until the press of the switch that started it ends
+    HeldMotion           a jog that runs until the enable switch is released
     JogKeys              the jog keys of a pendant
     Mover                joint and linear moves, step jog and hold-to-run jog of simulated robots
     SpeedCapped          a motion with limited tool speed
@@ -11,7 +11,7 @@ All clocks are passed as arguments.
     Playing              a run of a trajectory on a robot, once or in a loop
     TcpFit               calibration of the tool centre point (`tcp_from_touches`)
     StopAll              STOP for every robot of a simulation
-    StopLatch            STOP for a switch: it counts as released until it is pressed again
+    StopLatch            keeps a switch off after STOP until it is released and pressed again
 """
 
 from brazo.operate.held_motion import HeldMotion

@@ -20,7 +20,7 @@ _IS_BAD = np.isin(CLASSES, COLLISIONS)
 
 
 def unintended(contacts: Contacts) -> np.ndarray:
-    """Return a mask (k,) of the contacts whose parts touch and whose class is in `COLLISIONS`."""
+    """Return a mask (k,): True for contacts with depth ≥ 0 whose class is in `COLLISIONS`."""
     return (contacts.depth >= 0.0) & _IS_BAD[contacts.kind]
 
 
@@ -40,7 +40,7 @@ def touched(contacts: Contacts, robot: str) -> set[str]:
 def struck(contacts: Contacts, robot: str, among: Collection[str] | None = None) -> str:
     """Return a message about the robot's unintended contact with the highest force, or "".
 
-    If `among` is given, only contacts with these objects count, named as in `touched`.
+    If `among` is given, only contacts with these objects count.  Objects are named as in `touched`.
     """
     hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]
     if among is not None:
@@ -72,7 +72,10 @@ def _other(first: str, second: str, robot: str) -> str:
 
 
 def held_up(contacts: Contacts, robot: SimRobot) -> str:
-    """Return a message if a free body keeps a robot away from its reference; "" otherwise."""
+    """Return a message if a robot touches a free body and is far from its reference, or "".
+
+    The robot is far if a joint deviates from its reference by at least `AWAY`.
+    """
     touches = [c for c in contacts.of(robot.name) if c.touching and c.kind == "robot-object"]
     kinds = robot.arm.joint_kinds
     away = np.abs(robot.q - robot.reference.q)

@@ -1,4 +1,4 @@
-"""`HeldMotion`: a jog that runs until the press of the enable switch that started it ends.
+"""`HeldMotion`: a jog that runs only while one press of the enable switch is held.
 
 The switch is read in every update, so braking starts with the first update after a release, a stop
 or a timeout.  Braking also starts at the first unintended contact (with a fixture, another robot or
@@ -19,13 +19,13 @@ from brazo.trajectory import CartesianJog, Jog, Sample
 
 
 class HeldMotion:
-    """Jog that runs until the enable switch is released.
+    """Jog that runs only while one press of the enable switch is held.
 
-    `press` identifies the press of the switch that started the jog: a later press does not continue
-    it.  Three functions are called in every update while the press is held.  `touched()` returns
-    the names of the current contacts; see `brazo.operate.contacts.touched`.  Contacts that exist at
-    the start or are in `known` do not end the jog.  `steer()` sets the velocity of the jog.
-    `limit()` returns why the jog does not move as requested, or an empty string.
+    `press` is the number of this press.  A later press does not continue the jog.  Three functions
+    are called in every update while the press is held.  `touched()` returns the names of the
+    current contacts; see `brazo.operate.contacts.touched`.  Contacts that exist at the start or are
+    in `known` do not end the jog.  `steer()` sets the velocity of the jog.  `limit()` returns why
+    the jog does not move as requested, or an empty string.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """`JogKeys`: the jog keys and the gamepad of a pendant.  At most one key is down at a time.
 
 A key moves one axis at full jog speed.  The sticks of a gamepad move axes at a fraction of the jog
-speed while the gamepad's hold-to-run button is pressed; this button counts as a key.  If a key is
-pressed while the robot moves, the robot brakes.  The jog then starts with the first renewal of the
-key after the robot has come to rest.  If a contact ends a jog, the key must be pressed
-again; the same contact does not end the new jog.
+speed while the gamepad's hold-to-run button is pressed; this button counts as a key.  A key that is
+held must be renewed regularly (see `HoldToRun`).  If a key is pressed while the robot moves, the
+robot brakes.  The jog then starts at the first renewal after the robot has come to rest.  If a
+contact ends a jog, the key must be pressed again; the same contact does not end the new jog.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _STICK = "stick"
 class JogKeys:
     """Jog keys of one pendant.
 
-    `shares` and the methods that press, renew, release and stop are thread-safe.  Call the other
-    methods only on the thread of the mover.
+    `press`, `press_stick`, `renew`, `renew_stick`, `release`, `stop` and `shares` are thread-safe.
+    Call all other methods on the thread that uses `mover`.
     """
 
     def __init__(self, mover: Mover, switch: HoldToRun | None = None) -> None:

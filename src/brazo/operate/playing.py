@@ -1,7 +1,7 @@
 """`Playing`: a run of a trajectory on a robot, once or in a loop.
 
 The robot first moves from its current position to the start of the trajectory, as fast as its
-limits allow.  STOP, any other motion of the robot, or its removal from the simulation ends the run.
+limits allow.  STOP, another motion of the robot, or the removal of the robot ends the run early.
 `trace` is the actual tool path of the last pass through the trajectory, sampled every `TRACE_DT`.
 """
 
@@ -72,7 +72,7 @@ class Playing:
         self._why = "stopped"
 
     def elapsed(self, now: float) -> float:
-        """Return the time (s) since the start of the trajectory; 0 on the way to its start.
+        """Return the time (s) since the start of the current pass; 0 during the approach.
 
         `now` is the simulation time (s).
         """

@@ -30,7 +30,7 @@ class Resampled:
 
     @property
     def moving(self) -> bool:
-        """Whether the motion has not come to rest yet."""
+        """True until the motion has come to rest."""
         return self.inner.moving or not self._at_rest
 
     def update(self, dt: float) -> Sample:

@@ -242,9 +242,9 @@ class Checker:
     def motion(self, t: Array, q: Array, others: Mapping[str, Array] | None = None) -> Hit | None:
         """Check a motion with joint values q (m, n) at closely spaced times t (m,) in s.
 
-        Returns the first collision in which parts touch.  If no parts touch, returns the closest
-        pair of parts that violates its min distance; None if there is none.  `others` are
-        the joint values (m, n') of other robots at the same times, by name.
+        Returns the first collision in which parts touch.  If no parts touch, returns the closest of
+        the pairs that violate their min distance; None if no pair violates it.  `others` are the
+        joint values (m, n') of other robots at the same times, by name.
         """
         steps = np.abs(np.diff(q, axis=0)) @ self._weights
         for name, values in (others or {}).items():
@@ -287,7 +287,7 @@ class Checker:
         self._collision(self._model, self._data)
 
     def _slack(self) -> tuple[Array, Array]:
-        """Return two arrays (pairs,) in m: the distances of all near pairs, and their slack.
+        """Return the distances (m) of all pairs that the engine reports, and the slack (m) of each.
 
         The slack is the distance minus the min allowed distance; it is infinite for a pair that may
         touch.

@@ -1,11 +1,12 @@
-"""Conditions under which the monitor of a program need not be updated.
+"""Conditions of the monitor of a program; while all of them hold, it need not be updated.
+
+A condition holds while its function is positive.  For `outside`, (x, y, z) is the position of the
+body in the frame of a chute with length L, width w and height h.  For `in_hand`, Δp and ΔR are the
+changes of the body's position and orientation in the hand, and s and φ are the largest allowed
+shift and angle.
 
     outside     a body is not in a chute               max(−x, x − L, |y| − w/2, |z| − h/2)
     in_hand     a body keeps its pose in the hand      min(s² − |Δp|², tr ΔR − 1 − 2 cos φ)
-
-A condition holds while its function is positive.  (x, y, z) is the position of the body in the
-frame of a chute of length L, width w and height h.  Δp and ΔR are the change of the body's pose in
-the hand; s and φ are the largest allowed shift and angle.
 
 A small margin (`MARGIN`), far above rounding errors, is subtracted from each function.  When a
 condition does not hold, the monitor is updated at regular intervals.

@@ -105,7 +105,7 @@ def controllers_in(
 
 
 def _stored_options(kind: type[Controller]) -> dict[str, OptionType]:
-    """Return the types of the options in a controller file by name: those of text or bool."""
+    """Return the options that a controller file stores (type bool or str): name -> type."""
     return {name: one for name, one in option_types(kind).items() if one in (bool, str)}
 
 

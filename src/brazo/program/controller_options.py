@@ -1,7 +1,7 @@
 """Options of controllers in programs and controller files: types, reading and construction.
 
-The gains of a controller are numbers.  The type of another option is that of its default value in
-the constructor: a boolean, text or a number.
+The gains of a controller are numbers.  Every other option has the type of its default value in the
+constructor: a boolean, text or a number.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def option_types(kind: type[Controller]) -> dict[str, OptionType]:
 def read_option(field: Field, kind: OptionType) -> float | bool | str | tuple[float, ...]:
     """Read a gain or another option of type `kind`.
 
-    If the type is not known, text in quotes and words that are not expressions are text, and `on`,
-    `off`, `true` and `false` are booleans.
+    If `kind` is None, the value determines the type.  `on`, `off`, `true` and `false` are booleans.
+    Quoted values and words that are not expressions are text.  Other values are numbers or lists of
+    numbers.
     """
     if kind is bool:
         return field.switch()

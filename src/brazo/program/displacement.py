@@ -9,7 +9,9 @@ b, or it belongs to a child body c of b:
 where the radius is that of the bounding sphere, and the stroke is that of a prismatic joint.  F
 depends only on the model and on the held bodies, which count as part of the link that holds them.
 A revolute joint that rotates by Δ displaces no point by more than F(b)·|Δ|, a prismatic joint by no
-more than |Δ|.  Over all joints
+more than |Δ|.  Joint i therefore has the weight wᵢ = F(b) if it is revolute, and wᵢ = 1 if it is
+prismatic.  Each mimic joint of joint i adds its own weight times |multiplier|.  The sum over all
+joints is the bound
 
     displacement ≤ Σ wᵢ |Δqᵢ|
 

@@ -81,8 +81,8 @@ class Execution:
     that controllers assume; the default is the true mass.  `frame_errors` are the errors in the
     poses that robots assume for bodies and for their own bases.
 
-    `first` maps robot names to the index of the first step to execute (default 0).  Indices count
-    the steps with all loops expanded.  A sync that one robot skips is also skipped by the others.
+    `first` maps robot names to the index of the first step to execute (default 0).  Steps are
+    counted after loops are unrolled.  A sync that one robot skips is also skipped by the others.
 
     The attribute `breakpoints` maps each robot name to a set of step indices.  The program pauses
     before these steps.  The sets may be changed during the run.
@@ -559,14 +559,15 @@ class _StepRunner:
 def first_steps(flat: Mapping[str, list[s.Step]], first: Mapping[str, int]) -> dict[str, int]:
     """Return the index of the first step to execute of each robot, by name.
 
-    `flat` contains the expanded steps of each robot, and `first` the requested indices of some
-    robots.  If a robot thereby skips a sync, every other robot with this sync starts after it, too.
+    `flat` contains the steps of each robot with all loops unrolled, and `first` the requested
+    indices of some robots.  If one robot starts after a sync, every other robot that has this sync
+    also starts after it.
     """
     for name, index in first.items():
         if name not in flat or not 0 <= index <= len(flat[name]):
             raise BrazoError(
                 f"robot '{name}' cannot start at step {index + 1}: it has "
-                f"{len(flat.get(name, ()))} steps, with all loops expanded"
+                f"{len(flat.get(name, ()))} steps, with all loops unrolled"
             )
     starts = {name: first.get(name, 0) for name in flat}
     places: dict[str, dict[str, list[int]]] = {}  # by sync and robot: indices of its steps

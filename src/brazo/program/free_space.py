@@ -1,8 +1,9 @@
 """Collision checks and collision-free motions of one robot, without a program.
 
-`is_free` and `plan` cache the models of the last cells in the robot.  If a cell is given by name or
-path, its model is built again after the files of the cell or its robots changed.  Bodies and other
-robots are at their start poses in the cell, or at their current poses in a given `World`.
+`is_free` and `plan` store the models of recently used cells in the `Robot` object.  If a cell is
+given by name or path, its model is built again after the files of the cell or its robots changed.
+Bodies and other robots are at their start poses in the cell, or at their current poses in a given
+`World`.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ def plan(
     """Plan a collision-free joint motion from q0 to q1, from rest to rest.
 
     The straight motion is used if it is free of collisions.  Otherwise a path is found by
-    RRT-Connect and shortened.  The motion along it does not stop in between, unless cutting the
-    corners would cause a collision.  If no path is found, `NoPath` (a `BrazoError`) is raised with
-    the name of the obstacle.
+    RRT-Connect and shortened.  The motion cuts the corners of this path without stopping, unless
+    this would cause a collision.  If no path is found, `NoPath` (a `BrazoError`) is raised with the
+    name of the obstacle.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ class FreeSpace:
         return np.array(rows).reshape(values.shape[:-1])
 
     def hit(self, q: Any) -> Hit | None:
-        """Return the worst collision at q (n,): parts, distance and position; None if free."""
+        """Return the pair of parts that violates its clearance most at q (n,); None if free."""
         values = self._values(q, "q")
         with self._lock:
             return self._current().hit(values)

@@ -90,9 +90,10 @@ def ik_candidates(
 def _solve(
     arm: Robot, T: Array, q0: Array, branch: str | None, orientation: Orientation
 ) -> IKResult:
-    """Solve IK; for a full orientation without exact solution, accept an error of up to `_TILT`.
+    """Solve IK; accept an orientation error up to `_TILT` if there is no exact solution.
 
-    This is needed to reach a body that is slightly tilted because its contacts are soft.
+    The error is accepted only if `orientation` is "full".  It allows the tool to reach a body that
+    is slightly tilted because its contacts are soft.
     """
     answer = arm.ik(T, q0, branch, orientation=orientation)
     if answer.success or orientation != "full":

@@ -2,8 +2,8 @@
 
 Whether a body is held follows from the grasp events of the world.  A body that a robot should hold
 counts as dropped in two cases: the gripper has not held the body for `LOST` seconds, or the body
-has moved in the gripper by more than the slip limits.  (A bar that rotates between the pads touches
-both pads but is not held.)
+has moved in the gripper by more than the slip limits.  The second case includes a bar that rotates
+between the pads while it touches both of them.
 
 Contacts of fingers with the body that their robot grips, holds or is releasing are intended.  Every
 other contact of a robot is reported, with both parts, point, force and time.

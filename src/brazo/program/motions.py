@@ -3,11 +3,15 @@
 `speed` is a fraction f of the drives' limits.  The fastest motion within the limits is scaled to
 1/f of its duration, so velocities scale by f, accelerations by f² and jerks by f³.
 
-A path through several poses is executed without stopping: each straight segment starts while the
-previous one decelerates, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  This cuts corners; a longer overlap of
-two segments cuts more.  The result is therefore checked for collisions like any other motion.  The
-callers try several overlaps and use the fastest motion that does not collide.  With overlap 0 the
-motion stops at every pose and follows the segments, which are known to be collision-free.
+A path through several poses is executed without stopping.  The straight segment k has a motion pₖ
+from rest to rest.  It starts at the pose qₖ at time tₖ, while segment k − 1 decelerates:
+
+    q(t) = q₀ + Σₖ (pₖ(t − tₖ) − qₖ)
+
+This cuts corners; a longer overlap of two segments cuts more.  The result is therefore checked for
+collisions like any other motion.  The callers try several overlaps and use the fastest motion that
+does not collide.  With overlap 0 the motion stops at every pose and follows the segments, which are
+known to be collision-free.
 """
 
 from __future__ import annotations
@@ -165,7 +169,7 @@ class Slowed(Trajectory):
 def braking(motion: Trajectory, now: float) -> tuple[Trajectory, float]:
     """Return a motion that follows `motion` from its time `now` (s) and decelerates to rest.
 
-    Also returns the time (s) at which `motion` itself passes the point of rest.
+    Also returns the time (s) at which `motion` passes the position where the returned motion ends.
     """
     T = min(STOPPING, max(2.0 * (motion.end - now), 0.0))
     if T <= 0.0:
@@ -176,7 +180,7 @@ def braking(motion: Trajectory, now: float) -> tuple[Trajectory, float]:
 
 
 def resuming(motion: Trajectory, now: float) -> Trajectory:
-    """Return the rest of `motion` from its time `now` (s), accelerating from rest."""
+    """Return the part of `motion` after its time `now` (s); it accelerates from standstill."""
     left = motion.end - now
     T = min(STOPPING, 2.0 * left)
     if T <= 0.0:

@@ -1,11 +1,13 @@
 """Motion steps: planning, collision check and execution.
 
 A motion is planned when its step starts, from the robot's reference pose and the current state of
-the cell.  Other robots move along their current motions; held bodies move with the arm that holds
-them.  The whole motion is checked before it starts, unless the plan of the step is `unchecked`.  A
-motion that would collide is refused with both parts, position and time.  If the obstacle is another
-robot in motion, the robot waits until that robot is at rest and plans again.  A robot with contact
-response off passes through obstacles, so the check of a direct motion only logs a warning for it.
+the cell.  The whole motion is checked for collisions before it starts, unless the plan of the step
+is `unchecked`.  The check assumes that other robots continue their current motions, and that held
+bodies move with the arm that holds them.  A motion that would collide is refused; the message
+contains both colliding parts, the position and the time.  If the obstacle is another robot in
+motion, the robot waits until that robot is at rest and plans again.  With contact response off, the
+robot passes through any other obstacle: for a direct motion, the collision is only logged as a
+warning.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ class _Starts:
             raise found
 
     def motion_from(self, q: Array) -> Trajectory | None:
-        """Return the motion planned from joint values q (n,); None if there is none."""
+        """Return the motion that `accept` planned from joint values q (n,), or None."""
         found = self._find(q)
         return None if isinstance(found, PathInfeasible) else found
 
@@ -392,5 +394,8 @@ def _same(T0: Array, T1: Array) -> bool:
 
 
 def _salt(name: str, count: int) -> int:
-    """Return the planner's `salt` for planning problem `count` of a robot; same in every run."""
+    """Return the planner's `salt` for the planning problem with number `count` of a robot.
+
+    The result is the same in every run of the program.
+    """
     return sum(ord(letter) * 31**i for i, letter in enumerate(name)) % 2**31 + count

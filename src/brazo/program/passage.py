@@ -42,9 +42,9 @@ class Passage:
         return self.time is not None
 
     def outside(self, data: Any) -> Condition:
-        """Return the condition that the body is not in the chute.
+        """Return the condition that the origin of the body is not in the chute.
 
-        While it holds, `update` need not be called.
+        If `inside` is False, `update` need not be called while this condition holds.
         """
         size = self.chute.length, *self.chute.inner
         return outside(data.xpos[self._id], self._back, size)

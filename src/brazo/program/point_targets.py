@@ -28,7 +28,8 @@ def resolved(step: s.Step, points: Mapping[str, Point], arm: Robot) -> s.Step:
     """Return a motion step with the name of its point replaced by the values of the point.
 
     `MoveJoints` to a point with a pose becomes `MoveTo`.  `MoveTo` to a point with joint values
-    becomes `MoveJoints`; for a line or a held body, the joint values are converted to a pose.
+    becomes `MoveJoints`.  If the step is a `Line`, or if it moves a held body to the point, the
+    joint values are converted to a pose instead.
     Steps that do not refer to a point are returned unchanged.
     """
     if isinstance(step, s.MoveJoints) and isinstance(step.to, str) and step.to in points:
@@ -71,9 +72,9 @@ def joint_target(sim: Simulation, robot: SimRobot, point: Point) -> Array:
     """Return the joint values (n,) of a point.
 
     If the point is a pose in a frame, the current pose of the frame is used.  The result is the IK
-    solution nearest to the joint values at which the pose was taught.  If the point has none, the
-    solution nearest to the reference of the robot is used.  Raises `BrazoError` if the pose is out
-    of reach.
+    solution nearest to the joint values at which the pose was taught.  If these values are not
+    known, it is the solution nearest to the reference of the robot.  Raises `BrazoError` if the
+    pose is out of reach.
     """
     if point.T is None:
         return np.array(point.q)

@@ -1,9 +1,9 @@
 """Kinematic preview of a program: pose and time of each robot at each step, without physics.
 
 Robots follow their motions exactly, and bodies in a gripper move with the tool.  There are no
-forces: a grip always holds, and a wait for a contact or a passage through a chute ends at once.
-Steps are executed in order of time.  Robots wait for syncs, signals and grasps as in a run.
-Collisions are found afterwards (`brazo.program.preview_collisions`).
+forces: a grip always holds, and a step that waits for a contact or a chute ends at once.  Steps are
+executed in order of time.  Robots wait for syncs, signals and grasps as in a run.  Collisions are
+found afterwards (`brazo.program.preview_collisions`).
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Preview:
     Parameters
     ----------
     flat
-        Expanded steps of each robot, from `brazo.program.validate.validate`.
+        Steps of each robot with all loops unrolled, from `brazo.program.validate.validate`.
     sim
         The simulation; it is only read, under its lock.
     speed
@@ -156,19 +156,23 @@ class Preview:
         return found
 
     def step_at(self, robot: str, time: float) -> int:
-        """Return the index of the expanded step that a robot executes at a time (s).
+        """Return the index of the step that a robot executes at a time (s).
 
-        After the last step, this is the number of steps.
+        Steps are counted after loops are unrolled.  After the last step, the result is the number
+        of steps.
         """
         done = self._tracks[robot].done
         return sum(one.end <= time and not one.error for one in done)
 
     def step(self, robot: str, index: int) -> s.Step:
-        """Return an expanded step of a robot by its index."""
+        """Return step `index` of a robot, counted after loops are unrolled."""
         return self._tracks[robot].steps[index]
 
     def state(self, robot: str, time: float) -> PreviewStep:
-        """Return the step of a robot at a time (s); before the first step, its start state."""
+        """Return the step of a robot at a time (s).
+
+        Before the first step, the result contains the start state of the robot.
+        """
         found = self._start[robot]
         for one in self._tracks[robot].done:
             if one.start > time:

@@ -40,7 +40,8 @@ def preview_collisions(
 
     Returns
     -------
-    For each robot, one collision of each colliding step, by index of the expanded step.
+    Robot name -> step index -> collision; only steps with a collision are included.  The index
+    counts the steps after loops are unrolled.
     """
     found: dict[str, dict[int, Hit]] = {}
     for robot, steps in preview.steps.items():

@@ -161,7 +161,11 @@ class StepList:
         return self
 
     def move_joints(self, to: Sequence[float] | str, *, plan: s.Plan = "direct", **options: Any):
-        """Move joints to joint values, or to a named point, a pose of the robot file or `start`."""
+        """Move the joints to joint values, or to a named configuration.
+
+        The name is that of a point, of a pose in the robot file, or `start` (the start pose in the
+        cell).
+        """
         where = to if isinstance(to, str) else _numbers(to, "to")
         return self.add(s.MoveJoints(to=where, plan=plan, **_options(options)))
 

@@ -2,8 +2,9 @@
 
 One tree grows from the start, the other from the goal.  In each iteration, one tree is extended by
 a step towards a random pose.  The other tree is then extended in a straight line towards the new
-pose until it collides; if it reaches the pose, the trees are joined.  Then the trees swap roles.
-The path is finally shortened by trying straight segments between random points on it.
+pose, up to the first collision.  If this line reaches the new pose, the trees are joined; otherwise
+the trees swap roles.  Finally, the path is shortened: the part between two random points is
+replaced by a straight segment if the segment is free of collisions.
 
 The distance between two poses is |W Δq|, with the weights of `brazo.program.displacement`.  Random
 numbers come from a seed and the budget is a number of poses, not a time, so the same problem has

@@ -40,10 +40,10 @@ def step_at(steps: Sequence[s.Step], path: StepPath) -> s.Step:
 
 
 def expanded_paths(steps: Sequence[s.Step], above: StepPath = ()) -> Iterator[StepPath]:
-    """Yield the paths of the steps in order of execution, with loops expanded.
+    """Yield the paths of the steps in order of execution, with all loops unrolled.
 
-    The order is the same as in `brazo.program.validate.flattened`.  `above` is the path of the loop
-    that contains `steps`.
+    The path of a step in a loop is yielded once per repetition.  The order is the same as in
+    `brazo.program.validate.flattened`.  `above` is the path of the loop that contains `steps`.
     """
     for i, step in enumerate(steps):
         if isinstance(step, s.Repeat | s.ForEach):

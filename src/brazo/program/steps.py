@@ -9,8 +9,9 @@ given.  The frame is evaluated when the step starts:
     NAME            a body, fixture, chute or frame of the cell, or the base of another robot; the
                     origin of a chute's frame is its upper opening, x points down the chute
 
-If `of` is the name of a body in the gripper, this body moves to the target instead of the tool.
-Its pose in the gripper does not change.  Names may contain `$variables` of an enclosing `ForEach`.
+If `of` is the name of a body in the gripper, the target applies to this body, not to the tool.  The
+pose of the body in the gripper does not change.  Names may contain `$variables` of an enclosing
+`ForEach`.
 
 The collision check of a motion depends on `plan`: `direct` fails if the motion would collide,
 `free` plans a path around obstacles, and `unchecked` omits the check.  The tool reaches the exact
@@ -135,7 +136,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveJoints(Step):
-    """Move joints to joint values, or to a named point, a pose of the robot file or `start`."""
+    """Move the joints to joint values, or to a named configuration.
+
+    The name is that of a point, of a pose in the robot file, or `start` (the start pose in the
+    cell).
+    """
 
     to: tuple[float, ...] | str
     speed: Speed = Speed()
@@ -157,10 +162,11 @@ class MoveJoints(Step):
 class MoveTo(Step):
     """Move the tool to a pose by a joint motion to one of its IK solutions.
 
-    The solutions are tried in the order of the duration of a straight joint motion; the first with
-    a collision-free motion is used.  `branch` is the name of an IK branch, or a part of it; then
-    only solutions of this branch are tried.  With `gripper_symmetric`, poses with the gripper
-    rotated by 180° about its axis are also allowed; they are equivalent for two equal fingers.
+    The solutions are tried in the order of the duration of a straight joint motion, shortest first.
+    The first solution with a collision-free motion is used.  `branch` is the name of an IK branch,
+    or a part of it; then only solutions of this branch are tried.  With `gripper_symmetric`, poses
+    with the gripper rotated by 180° about its axis are also allowed; they are equivalent for two
+    equal fingers.
     """
 
     target: Target

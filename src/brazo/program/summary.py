@@ -110,9 +110,11 @@ def summarise(execution: Execution, recording: Recording | None = None) -> Summa
 
 
 def _internal_force(recording: Recording) -> float | None:
-    """Return the max internal force (N) while two robots hold the same body; None if never.
+    """Return the max internal force (N) while two robots hold the same body.
 
-    The force of robots R and S is the norm of the recorded signals `internal.R-S.x`, `.y`, `.z`.
+    The result is None if two robots never hold the same body, or if no internal force was recorded.
+    The internal force between robots R and S is the norm of the recorded signals `internal.R-S.x`,
+    `.y` and `.z`.
     """
     from brazo.recording.numbers import internal_forces, rows_shared
 

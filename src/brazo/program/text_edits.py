@@ -41,7 +41,7 @@ def editable(text: str) -> bool:
 def has_steps(text: str) -> bool:
     """Return whether a text has an entry below `robots`; True if the text cannot be parsed.
 
-    It cannot be parsed if it is not valid YAML, or if its root is not a mapping in block style.
+    A text cannot be parsed if it is not valid YAML, or if its root is not a mapping in block style.
     """
     try:
         robots = _robots(text)
@@ -51,9 +51,10 @@ def has_steps(text: str) -> bool:
 
 
 def insert(text: str, robot: str, path: StepPath, step: s.Step) -> str:
-    """Return the text with a step inserted at `path`, or at the end if the list is too short.
+    """Return the text with a step inserted at `path`.
 
-    If the robot has no step list, one is added.
+    If the list is too short, the step is added at the end of the list.  If the robot has no step
+    list, one is added.
     """
     return _insert_lines(text, robot, path, step_lines(step))
 
@@ -91,9 +92,9 @@ def move(
 ) -> tuple[str, StepPath]:
     """Move the step at `path` before the step at `to`.
 
-    If there is no step at `to`, the step is moved to the end of that list.  `other` is the robot
-    to whose step list the step is moved; default: the same robot.  Returns the new text and the new
-    path of the step.
+    If the list that `to` points into is too short, the step is moved to the end of this list.
+    `other` is the robot to whose step list `to` refers; default: the same robot.  Returns the new
+    text and the new path of the step.
     """
     own_list = not other or other == robot
     if own_list and to[: len(path)] == path and len(to) > len(path):
@@ -259,7 +260,7 @@ def _insert_lines(text: str, robot: str, path: StepPath, new: Sequence[str]) -> 
 def _with_robot(text: str, lines: list[str], robot: str, new: Sequence[str]) -> list[str]:
     """Return `lines` with a step list for `robot` added after the last robot.
 
-    `new` are the lines of its steps.
+    `new` are the lines of the steps.
     """
     robots = _robots(text)
     if robots is None:

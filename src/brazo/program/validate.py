@@ -1,7 +1,8 @@
 """Validation of a program for a cell: robots, joints, bodies, poses, controllers and frames.
 
 Everything that can be checked before the first step is checked here.  The errors of all steps and
-goals are reported at once, with file and line.  Syncs are checked if there are no other errors.
+goals are reported at once, with file and line.  Syncs are checked only if there are no other
+errors.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ IDEAL = "ideal"
 
 
 def flattened(steps: Sequence[s.Step], variables: Mapping[str, str] | None = None) -> list[s.Step]:
-    """Return the steps in order of execution, with loops expanded and variables replaced."""
+    """Return the steps in order of execution, with loops unrolled and variables replaced."""
     found: list[s.Step] = []
     for step in _flat(steps, variables or {}):
         found.append(step)
         if len(found) > MAX_FLAT:
             raise BrazoError(
-                f"{_head(step)}more than {MAX_FLAT} steps with all loops expanded; "
+                f"{_head(step)}more than {MAX_FLAT} steps with all loops unrolled; "
                 "use fewer repetitions"
             )
     return found
 
 
 def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
-    """Check a program for the cell of a simulation; return the expanded steps of each robot.
+    """Check a program for the cell of a simulation; return the steps of each robot.
 
-    In the result, names of points are replaced by their values.  Raises `BrazoError` if the program
-    is not valid.
+    In the result, loops are unrolled, and names of points are replaced by their values.  Raises
+    `BrazoError` if the program is not valid.
     """
     if not program.steps:
         raise BrazoError(f"program '{program.name}' has no steps; add a step")
@@ -148,8 +149,8 @@ def force_mistake(
     """Return a message if a gripper cannot grip with `force` (N); "" if it can.
 
     `hold_force` (N) is the force that a grasp needs on each pad; the force on each pad is
-    `PAD_SHARE` times `force`.  If `held`, the gripper already holds a body, and a part `KEEP_SHARE`
-    of `hold_force` is sufficient.
+    `PAD_SHARE` times `force`.  If `held`, the gripper already holds a body, and `KEEP_SHARE` times
+    `hold_force` is sufficient.
     """
     maximum = gripper.description.max_force
     if force > maximum:

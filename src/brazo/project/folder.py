@@ -11,7 +11,7 @@
     recordings/          recordings
     NAME.unread          file that could not be read, renamed so that it is not overwritten
 
-Each file is replaced atomically.  A lab that has a project open holds a lock on its folder.
+Each file is replaced atomically.  The folder is locked while a lab has the project open.
 """
 
 from __future__ import annotations
@@ -287,12 +287,13 @@ def is_project(path: str | Path) -> bool:
 def kept_cell(cell: Cell, folder: Path, imported: Path | None = None) -> tuple[dict[str, str], str]:
     """Return the files that store a cell in a project (path -> text), and their digest.
 
-    `folder` is the project folder; the paths of the files are relative to it.  A robot from URDF or
-    MJCF, or with meshes that are not shipped, cannot be written as a robot file and stays in its
-    own file.  The cell file then contains the path of that file: a relative path if the file is in
-    the folder of the cell, otherwise an absolute path.  If the file was imported, that is, if it is
-    in the folder `imported` or in a temporary folder of a lab, the folder of the imported files is
-    first copied into the project.
+    `folder` is the project folder; the paths of the files are relative to it.
+
+    A robot from URDF or MJCF, or with meshes that are not shipped, cannot be written as a robot
+    file.  It stays in its own file, and the cell file contains the path of that file.  The path is
+    relative if the file is in the folder of the cell, otherwise absolute.  A file in the folder
+    `imported`, or in a temporary folder of a lab, is an imported file.  The folder of an imported
+    file is first copied into the project.
     """
     inside = (folder / CELL_FOLDER).resolve()
     copied: set[Path] = set()

@@ -12,8 +12,8 @@ cycles:
     stabilization time t       time from the first entry into the band, on the final approach, until
                                the tool stays within the band
 
-The band is a sphere around the last commanded position.  The final approach starts when the tool
-is for the last time farther from this position than half its max distance.
+The band is a sphere around the last commanded position.  Let d(t) be the distance of the tool from
+this position.  The final approach starts at the last time at which d exceeds half of its max.
 
 Distances are geometric: a lag of the tool along the path does not count.  Only positions are
 evaluated, not orientations.  The names are those of the standard, but the test conditions (loads,

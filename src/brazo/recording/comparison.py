@@ -1,8 +1,8 @@
 """Comparison of runs: the same signals over time since the start of the motion, and metrics.
 
-Runs are synchronised at the start of the motion.  This is the last row before the reference of the
-robot leaves its first value, unless the recording specifies another start; see `motion_span` of
-`brazo.recording.metrics`.  All times of signals are measured from the start of the motion.
+Runs are synchronised at the start of the motion, and all times of signals are measured from it.  By
+default, the motion starts at the last row before the reference of the robot first changes.  A
+recording may specify another start; see `motion_span` of `brazo.recording.metrics`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ComparedRun:
 
     @cached_property
     def signals(self) -> dict[str, str]:
-        """Units of the robot's signals, by name without the robot: `q.elbow`, `tool_error`."""
+        """Signal name without the name of the robot (`q.elbow`, `tool_error`) -> unit."""
         prefix = f"{self.robot.name}." if self.robot.name else ""
         found = {
             name.removeprefix(prefix): self.recording.unit(name)
@@ -195,7 +195,10 @@ class Comparison:
         return out.getvalue()
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the metrics as .csv; each run has a row for the tool, each joint and all joints."""
+        """Write the metrics as .csv.
+
+        Each run has one row for the tool, one for each joint and one for all joints together.
+        """
         path = Path(path)
         if path.suffix.lower() != ".csv":
             raise BrazoError(f"{path}: the name of a table must end in .csv")
@@ -214,9 +217,9 @@ class Comparison:
         Parameters
         ----------
         signals : str or sequence of str, optional
-            Names or patterns without the robot: `"q.elbow"`, `"torque"`, `"tool_error"`.  Each
-            signal has its own axis.  Default: tool path, tool error, and the tracking errors of the
-            joints (their positions if no run has tracking errors).
+            Signal names or patterns, without the name of the robot: `"q.elbow"`, `"torque"`,
+            `"tool_error"`.  Each signal has its own axis.  Default: tool path, tool error, and the
+            tracking errors of the joints, or joint positions if no run has tracking errors.
         path : path, optional
             The figure is also written to this file: .png, .svg or .pdf.
 

@@ -68,7 +68,7 @@ def overview_figure(comparison: Comparison, title: str = "") -> Any:
 
 
 def overlay_figure(comparison: Comparison, signals: Sequence[str], title: str = "") -> Any:
-    """Return the figure of signals over time since the start of the motion, one axis each."""
+    """Return a figure with one axis per signal, over time since the start of the motion."""
     if len(signals) > MOST_AXES:
         raise BrazoError(f"{len(signals)} signals; at most {MOST_AXES} fit in one figure")
     columns = 1 if len(signals) < 4 else 2
@@ -97,7 +97,7 @@ def xy_figure(comparison: Comparison, x: str, y: str, title: str = "") -> Any:
 
 
 def reference_of(run: ComparedRun, signal: str) -> str | None:
-    """Return the name of the reference of a signal in a run; None if it was not recorded."""
+    """Return the name of the signal's reference in a run; None if no reference was recorded."""
     group, dot, rest = signal.partition(".")
     name = f"{group}_ref{dot}{rest}"
     return name if group in ("q", "qd", "qdd", "tool") and name in run.signals else None
@@ -165,7 +165,7 @@ def _legend(fig: Any, comparison: Comparison, grey: bool) -> None:
 
 
 def _plane(comparison: Comparison) -> str:
-    """Return the two axes in which the tool path has the largest extent, alphabetically: "xz".
+    """Return the two axes along which the tool path has the largest extent, sorted, e.g. "xz".
 
     The result is empty if no tool path was recorded or its extent is below `MOVED`.
     """
@@ -196,7 +196,7 @@ _GROUPS = {
 
 
 def title_of(signal: str) -> str:
-    """Return the title of a signal of a robot: `elbow: tracking error`, `tool x`."""
+    """Return the title of a signal of a robot, e.g. `elbow: tracking error` or `tool x`."""
     if signal == TOOL_ERROR:
         return "tool: tracking error"
     group, _, rest = signal.partition(".")

@@ -39,9 +39,10 @@ def display_unit(unit: str, peak: float | None = None, degrees: bool = True) -> 
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Format a value with `digits` significant digits: 0.00123, 12.3, 1230; – if not finite.
+    """Format a value with `digits` significant digits: 0.00123, 12.3, 1230.
 
-    Magnitudes below 1e-6 and from 1e10 have an exponent.
+    Magnitudes below 1e-6 and from 1e10 have an exponent.  The result is "–" if the value is not
+    finite.
     """
     if not math.isfinite(value):
         return "–"

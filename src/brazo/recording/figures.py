@@ -144,7 +144,10 @@ def _chapter(recording: Recording, title: str, text: str, names: Sequence[str]) 
 
 
 def _few(recording: Recording) -> list[str]:
-    """Return the kinds of events to mark in a figure: grasps, and kinds with few events."""
+    """Return the kinds of events to mark in a figure: grasps, releases, and rare kinds.
+
+    A kind is rare if it has at most `FEW` events; contacts are never marked.
+    """
     kinds = Counter(str(e.get("kind", "")) for e in recording.events)
     few = [k for k, n in kinds.items() if n <= FEW and not k.startswith("contact")]
     return ["grasped", "released", *few]

@@ -152,10 +152,10 @@ class MotionMetrics:
 def motion_span(robot: RecordedRobot) -> tuple[float, float]:
     """Return the start and end time (s) of the motion of a robot.
 
-    They are the times at which the reference leaves its first value and reaches its last value.
-    Without a moving reference, the measured positions are used instead.  If the robot does not
-    move, they are the first and last time of the run.  `about[START]` of the recording overrides
-    the start, if it is not after the end.
+    The motion starts when the reference leaves its first value, and ends when the reference reaches
+    its last value.  Without a moving reference, the measured positions are used instead.  If the
+    robot does not move, the motion is the entire run.  If `about[START]` of the recording is a time
+    before the end, it replaces the start time.
     """
     recording = robot.recording
     t = recording.t

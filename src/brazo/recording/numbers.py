@@ -85,10 +85,10 @@ def _internal(recording: Recording) -> Table:
 
 
 def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
-    """Return the internal force of each pair of robots (N).
+    """Return the internal forces (N) of each pair of robots: pair -> key -> values (rows,).
 
-    The key "force" is the magnitude, computed from x, y and z; the other keys are the last parts of
-    the other recorded signals of the pair.
+    The key "force" is the magnitude, computed from the signals `internal.R-S.x`, `.y` and `.z` of
+    the pair `R-S`.  A signal `internal.R-S.along` has the key "along".
     """
     groups: dict[str, dict[str, np.ndarray]] = {}
     for name in recording.names:

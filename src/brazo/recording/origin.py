@@ -44,8 +44,9 @@ def digest_of(file: Path) -> str:
 
 
 def origin_of(about: Mapping[str, str], file: Path | None = None) -> Origin:
-    """Compare the cell file of a recording, or `file`, with the digest in its description `about`.
+    """Compare a cell file with the digest in the description `about` of a recording.
 
+    The cell file is `file`, by default the one whose path is in `about`.
     Return "same" or "changed"; "gone" if the file cannot be read; "unknown" if the description has
     no cell file or no digest.
     """

@@ -36,7 +36,7 @@ def xyz(recording: Recording, prefix: str) -> np.ndarray:
 
 
 def holds(recording: Recording) -> dict[str, list[Span]]:
-    """Return the time spans in which each robot held a body; the text of a span is the body."""
+    """Return the time spans in which each robot held a body; the text of a span names the body."""
     end = float(recording.t[-1]) if len(recording) else 0.0
     found = lanes(recording.events_of("grasped", "released"), end)
     return {lane.name.removesuffix(" holds"): lane.spans for lane in found}

@@ -33,9 +33,9 @@ class Recording:
     `recording["scara1.q.shoulder"]` is a signal, `recording[2.0:5.0]` the run from 2 s to 5 s,
     `recording.t` the time axis.  Signals are in SI units and radians; see `unit`.
 
-    `columns` maps a name to values and unit; the time is first.  `events` is a list of
-    `RecordedEvent`; `about` describes the run.  A recording is immutable: methods that cut, select
-    or resample return a new one.
+    `columns` maps a name to values and unit; the first column is the time axis.  `events` is a list
+    of `RecordedEvent`; `about` describes the run.  A recording is immutable: methods that cut,
+    select or resample return a new recording.
     """
 
     columns: Mapping[str, tuple[np.ndarray, str]]

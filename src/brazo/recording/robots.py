@@ -5,7 +5,8 @@
     R.tool_ref.x y z              tool in the world, at the reference positions of the joints
     R.contact.x y z               sum of contact forces  R.gripper.…  gripper
 
-In a run of a single robot, the name of the robot may be missing (`q.shoulder`).
+R is the name of a robot, and J is the name of one of its joints.  In a run of a single robot, the
+name of the robot may be missing (`q.shoulder`).
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class RecordedRobot:
 
 
 def robots_of(recording: Recording) -> list[RecordedRobot]:
-    """Return the robots of a run, in the order of its signals."""
+    """Return the robots of a run, in the order of their signals in the recording."""
     names: dict[str, None] = {}
     for signal in recording.names:
         parts = signal.split(".")

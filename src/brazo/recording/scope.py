@@ -2,7 +2,7 @@
 
 The errors are those of `brazo.recording.metrics`: the distance of tool and reference at the same
 time.  If the reference moves, path accuracy and repeatability of `brazo.recording.accuracy` are
-added.  They have the names of ISO 9283, without a claim of conformity.
+added.  These two quantities have the names of ISO 9283; conformity is not claimed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def scope_figure(
     """Return the matplotlib figure of a tool's path in a plane (xy, xz, yz, or all of them).
 
     The reference is grey, and the error statistics are listed beside the path.  If `time` (s) is
-    given, a cursor marks the tool and its reference at this time, and the path after it is pale.
+    given, a cursor marks the tool and its reference at this time, and the later path is pale.
     """
     planes = PLANES if plane == ALL else (plane,)
     if not set(planes) <= set(PLANES):

@@ -48,13 +48,14 @@ SYNC_EVERY = 2.0  # s; max loss at a power failure
 
 
 class Recorder:
-    """Recorder of float64 columns, by rows or blocks of rows, and of events.
+    """Recorder of events and of rows of float64 values.
 
-    `columns` maps names to units in the order of the rows; the first is the time.  `about` is the
-    description of the run.  Rows of `append` are passed to the writer thread in blocks of
-    `chunk_rows`.  With `wait=False`, a full backlog stops the recording instead of waiting.
-    `on_failure(message)` is called in another thread if the recording stops.  As a context manager,
-    `with Recorder(...) as recorder:`, the recorder is closed at the end of the block.
+    `columns` maps the column names to units, in the order of the values in a row; the first column
+    is the time.  `about` is the description of the run.  Rows of `append` are passed to the writer
+    thread in blocks of `chunk_rows`.  When the backlog is full, the caller waits; with
+    `wait=False`, the recording stops instead.  `on_failure(message)` is called in another thread if
+    the recording stops.  As a context manager, `with Recorder(...) as recorder:`, the recorder is
+    closed at the end of the block.
 
     Raises BrazoError if the recording exists and `replace` is not set, if a part file of the
     recording exists, or if another process writes to the path.
@@ -126,9 +127,9 @@ class Recorder:
     def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
         """Add several rows `(k, columns)`; they are copied, so the array may be reused.
 
-        With `own`, the recorder takes ownership of the array and does not copy it.  Each block is
-        written as a separate frame, or as several if it is large, so it should have a few hundred
-        rows or more.
+        With `own`, the recorder takes ownership of the array and does not copy it.  A block should
+        have at least a few hundred rows, because each block is written as a separate frame.  A
+        large block is written as several frames.
         """
         self._check_open()
         block = checked_block(rows, len(self.names), str(self.path), own)

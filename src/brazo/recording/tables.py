@@ -127,7 +127,7 @@ def _from_text(cell: str) -> str:
 def _are_numbers(row: list[str]) -> bool:
     """Return whether a row contains values, not names or units.
 
-    If the first cell (time) is empty and the others are `1` (dimensionless), the row has units.
+    A row whose first cell (time) is empty and whose other cells are `1` contains units.
     """
     cells = [cell.strip() for cell in row if cell.strip()]
     if not cells or (set(cells) == {"1"} and not row[0].strip()):

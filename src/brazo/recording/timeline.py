@@ -117,7 +117,7 @@ def merged(spans: Iterable[Span], gap: float) -> list[Span]:
 
 
 def overlaps(first: Iterable[Span], second: Iterable[Span]) -> list[Span]:
-    """Return the intersections of spans with the same text."""
+    """Return the intersections of each span in `first` with the spans in `second` of equal text."""
     found = []
     others = list(second)
     for one in first:

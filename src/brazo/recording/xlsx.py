@@ -2,8 +2,9 @@
 
 The sheet `data` has names in its first row, units in the second, then one row per sample; the
 header rows and the time column are frozen.  A sheet has at most 1,048,576 rows; longer recordings
-continue on `data 2` and so on.  Charts show the whole run with at most `CHART_ROWS` points, stored
-in `chart data` in degrees and millimetres, because Excel needs minutes to draw a million points.
+continue on `data 2` and so on.  Charts show the whole run with at most `CHART_ROWS` points,
+because Excel needs minutes to draw a million points.  These points are stored in `chart data`, in
+degrees and millimetres.
 
 Numbers are written with the fewest digits that read back the same double.  NaN is an empty cell; an
 infinite value is an Excel error.
@@ -273,9 +274,10 @@ class _Book:
 
 
 def _charts(source: ColumnSource) -> list[tuple[str, list[str]]]:
-    """Return the titles and signals of the charts: joint positions and torques, or else all groups.
+    """Return the title and the signals of each chart.
 
-    There are at most `CHARTS` charts of at most `CHART_LINES` signals.
+    The charts show joint positions and torques; if there are none, all groups of signals.  There
+    are at most `CHARTS` charts of at most `CHART_LINES` signals.
     """
     groups: dict[str, list[str]] = {}
     for name in list(source.units)[1:]:

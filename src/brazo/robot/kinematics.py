@@ -423,7 +423,7 @@ class KinematicMethods:
 
 
 def _start(q0: ArrayLike | None, near: ArrayLike) -> ArrayLike:
-    """Return `near`, which is another name for `q0`; raise BrazoError if `q0` is given, too."""
+    """Return `near`, which is another name for `q0`; raise BrazoError if both are given."""
     if q0 is not None:
         raise BrazoError("give q0 or near, not both: they are two names for the same argument")
     return near

@@ -1,8 +1,9 @@
 """Computing time of a simulation step and of its parts.
 
-The whole step, the tasks and the work after the engine are timed in every step.  The other parts
-are timed in at most every 17th step, to keep the overhead negligible.  17 is a prime number, which
-avoids aliasing with other periodic work.
+The complete step, the tasks, and the recording and control after the engine's step are always
+timed.  The engine's step, and the control and recording before it, are timed in at most every 17th
+step, to keep the overhead negligible.  17 is a prime number, which avoids aliasing with other
+periodic work.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     TorqueLoss      a drive delivers only a fraction of the commanded torque
     EncoderBias     an encoder has a constant offset
     EncoderNoise    measured position and velocity have Gaussian noise (seeded by the simulation)
-    EncoderFrozen   an encoder is stuck at its reading at the start of the fault; velocity 0
+    EncoderFrozen   an encoder keeps its reading from the start of the fault; measured velocity is 0
     CommandDelay    torques reach the drives with a delay
 
 Locks and torque losses act in the engine, as an equality constraint and as a drive gain.  They
@@ -43,7 +43,7 @@ class Fault:
 
     @property
     def text(self) -> str:
-        """Message that describes the fault; joint values have the unit `rad or m`."""
+        """Message that describes the fault; joint values are in rad or m."""
         return type(self).__name__
 
     def text_for(self, robot: WorldRobot | None) -> str:
@@ -205,7 +205,7 @@ class EncoderNoise(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderFrozen(JointFault):
-    """Fault: an encoder is stuck at its reading at the start of the fault; velocity 0.
+    """Fault: an encoder keeps its reading from the start of the fault; measured velocity is 0.
 
     The reading includes the effect of earlier faults of the encoder, such as a bias.
     """

@@ -91,5 +91,5 @@ def alone(source: RobotSource, robot: Robot) -> Cell:
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
-    """Return the height (m) of the floor for a robot at `q` (n,), computed from its drawn parts."""
+    """Return the height (m) of the floor for a robot at `q` (n,), from its visible parts."""
     return floor_height(robot, q, visible_parts(robot.model, robot.parts))

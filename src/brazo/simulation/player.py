@@ -50,7 +50,7 @@ class Played(Protocol):
         ...
 
     def step_locked(self, most: int = 1) -> int:
-        """Make 1 to `most` steps while `lock` is held; return their number."""
+        """Make 1 to `most` steps and return their number; the caller must hold `lock`."""
         ...
 
     def reset(self) -> None:

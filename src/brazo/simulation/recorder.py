@@ -92,7 +92,7 @@ class RunRecorder:
 
     @property
     def failure(self) -> str:
-        """Message that describes why the file can no longer be written; empty if it can."""
+        """Reason why the file can no longer be written; empty if writing is possible."""
         return self._sink.failure if isinstance(self._sink, Recorder) else ""
 
     @property

@@ -1,15 +1,16 @@
 """Recovery from locked joints: the other joints move the tool along the rest of its path.
 
-The target poses are the tool poses of the reference.  The locked joints are fixed, and inverse
-kinematics gives the values of the other joints for each pose.  Position has priority; orientation
-is solved in the remaining null space:
+The target poses are the tool poses of the joint reference.  The locked joints are fixed, and
+inverse kinematics gives the values of the other joints for each pose.  J_p and J_o are the position
+and orientation rows of the Jacobian, with the columns of the joints that are not locked.  e_p and
+e_o are the position and orientation errors.  Position has priority; orientation is solved in the
+remaining null space:
 
-    Δq = J_p⁺ e_p + (J_o N)⁺ (e_o − J_o J_p⁺ e_p)        N = 1 − J_p⁺ J_p
+    Δq = J_p⁺ e_p + N (J_o N)⁺ (e_o − J_o J_p⁺ e_p)        N = 1 − J_p⁺ J_p
 
-J_p and J_o are the position and orientation rows of the Jacobian, with the columns of the joints
-that are not locked; e_p and e_o are the position and orientation errors.  A redundant arm can reach
-the poses exactly.  Other arms approach them as closely as possible, and `Recovery` contains the
-remaining error.  A quintic polynomial connects the current state of the robot to the tool path.
+A redundant arm can reach the poses exactly.  Other arms approach the poses as closely as possible,
+and `Recovery` contains the remaining error.  A quintic polynomial connects the current state of the
+robot to the tool path.
 The timing of the tool path is not changed.
 """
 

@@ -1,4 +1,4 @@
-"""Recorded signals of one robot, computed for many rows at once from raw rows."""
+"""Recorded signals of one robot, computed from blocks of raw engine data (`RawRows`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ DRIVE_SIGNALS = (("current", "A"), ("voltage", "V"), ("duty", "1"))  # of joints
 
 
 class RobotSignals:
-    """Recorded signals of one robot in a compiled world; created again after an edit."""
+    """Recorded signals of one robot in a compiled world.
+
+    A new object is created after each edit of the world.
+    """
 
     def __init__(self, robot: SimRobot) -> None:
         world = robot.world
@@ -109,8 +112,8 @@ class RobotSignals:
     def hand_force(self, block: RawRows, rows: Array) -> Array:
         """Return the force (k, 3) of the hand on the held body, in N and world axes.
 
-        `rows` (k,) are indices of rows.  Contact sensors do not include welds.  For a welded body
-        the force is therefore the reaction to the total external force on the hand.
+        `rows` (k,) are row indices in the block.  Contact sensors do not measure weld forces.  For
+        a welded body, the result is therefore minus the total external force on the hand.
         """
         assert self.gripper is not None and self.gripper.sensors is not None
         body = block.grips[rows, self._gripper_row, 0].astype(int)
@@ -162,7 +165,7 @@ class RobotSignals:
             return np.full((len(q_ref), 3), np.nan)
 
     def _continuous(self, wxyz: Array) -> Array:
-        """Return quaternions (m, 4); each has the sign that is closest to the previous row."""
+        """Return the quaternions (m, 4) with signs such that neighbouring rows are close."""
         if not len(wxyz):
             return wxyz
         before = np.vstack([wxyz[:1] if self.last_wxyz is None else self.last_wxyz, wxyz[:-1]])

@@ -352,7 +352,8 @@ class Simulation:
     def inject(self, fault: Fault, at: float | None = None) -> None:
         """Activate a fault now, or at the simulation time `at` (s).
 
-        `sim.faults` lists scheduled faults and clears faults; `SimRobot.faults` lists active ones.
+        `sim.faults` lists the scheduled faults and has methods to clear faults.  `SimRobot.faults`
+        lists the active faults.
         """
         self.faults.inject(fault, at)
 

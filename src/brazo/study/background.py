@@ -6,9 +6,9 @@
         time.sleep(0.1)
     study.outcome                         # a `StudyOutcome`: state, message, tables
 
-The process runs at low priority.  It ends when it is cancelled.  It also ends when the process that
-started it ends, because its standard input is then closed.  The results of finished chunks
-of runs stay in the folder of the study, so the same study can be continued.  The folder also
+The process runs at low priority.  It ends when `cancel` is called.  It also ends when the calling
+program ends, because the standard input of the process is then closed.  The results of finished
+chunks of runs stay in the folder of the study, so the same study can be continued.  The folder also
 contains the report and `summary.json`, which has the result tables of the last `StudyProcess` that
 had results.
 

@@ -144,7 +144,7 @@ def _unilateral(
 
 
 def _best_lag(tool: np.ndarray, goal: np.ndarray, most: float = 2.0) -> tuple[float, np.ndarray]:
-    """Return the lag (s) that minimises the tracking error, and the errors (k,) in m.
+    """Return the lag (s) that minimises the tracking error, and the errors (k,) in m at this lag.
 
     `tool` and `goal` (k, 3) are the tool positions of follower and master, every `PERIOD` seconds.
     Lags up to `most` (s) or half the run are tried, in steps of two periods.

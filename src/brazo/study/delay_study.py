@@ -4,7 +4,7 @@ Master and follower are the two robots of a cell.  These schemes are compared on
 
     follower         unilateral, without contact: the master's joints oscillate, and the follower
                      copies them with its limits and safety rules (`brazo.teleop.follow.Follower`)
-    position-force   position to the follower and force back to the master, without compensation
+    position-force   position to the follower and force to the master, not compensated for delay
     wave-variables   bilateral control that is passive for every delay
 
 In the last two schemes a simulated hand moves the master, so that the follower's tool presses on a
@@ -114,7 +114,7 @@ class DelayStudy(StudyPlan):
     def names(self) -> dict[str, Any]:
         """Data for reports, by key, such as the cell and the names of the schemes.
 
-        The column "controller" of the results has the indices of the schemes in "controllers".
+        The results have a column "controller": the index of the scheme in the list "controllers".
         """
         return {
             "kind": "delay",

@@ -8,9 +8,9 @@ over log p:
 Q is the reach, the volume or the manipulability volume of a `WorkspaceMap`.  The joint samples and
 the size of the cubes are the same for all parameter values, and the grid of cubes starts at a
 corner of the bounding box of the tool positions, so that most of the sampling noise cancels.  If
-all lengths of a robot are parameters, Q is homogeneous in the parameters, and the elasticities sum
-to its degree: 1 for the reach, 3 for the volume (somewhat less, because a cube at the boundary
-counts with its full volume).
+all lengths of a robot are parameters, Q is homogeneous in the parameters, and the sum of the
+elasticities is the degree of Q: 1 for the reach, 3 for the volume (somewhat less, because a cube at
+the boundary counts with its full volume).
 """
 
 from __future__ import annotations

@@ -352,5 +352,5 @@ class _Meter:
         self._report(StudyProgress(self._done, self._total, rate, left))
 
     def cost(self, jobs: int | None) -> RunCost:
-        """Return the computing time of the runs counted by `add`, from the creation on."""
+        """Return the time since this meter was created, and the number of runs counted by `add`."""
         return RunCost(self._new, time.monotonic() - self._start, jobs)

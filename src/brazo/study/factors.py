@@ -5,8 +5,8 @@
     loguniform    between two values, with a uniform logarithm
     normal        mean and standard deviation
 
-Distributions are sampled together: `samples` rows are drawn by one of these methods, and every row
-is combined with all combinations of the lists.
+All distributions are sampled together, as `samples` rows.  Every row is combined with all
+combinations of the lists.  The rows are drawn by one of these methods:
 
     random              independent values
     latin-hypercube     one value in each of `samples` intervals of equal probability

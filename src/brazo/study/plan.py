@@ -111,7 +111,7 @@ class StudyPlan(abc.ABC):
     def names(self) -> dict[str, Any]:
         """Data for reports, by key, including the names of robots, tasks, cases and controllers.
 
-        The results have the index of each name in its list.  All values can be written as JSON.
+        The results contain indices into these lists of names.  All values can be written as JSON.
         """
 
     @abc.abstractmethod

@@ -151,15 +151,18 @@ class StudyResults:
         return Interval(middle, middle - half, middle + half)
 
     def ranking(self, robot: str, metric: str = RANKED, seed: int = 0) -> list[Rank]:
-        """Return the ranks of the controllers on a robot, best first.
+        """Return the ranks of the controllers on a robot, lowest score first.
+
+        The score is the geometric mean of the metric over the runs, so that every task and case has
+        the same weight.  A failed run counts as ten times the largest value of its task and case.
+
+        A factor row and a repetition form a pair; all controllers are run with the same pairs.
+        Confidence intervals are from a bootstrap over pairs.  Each bootstrap sample has the same
+        pairs for all controllers.
 
         Controllers without runs are omitted.  In an incomplete study, only the tasks and cases with
-        runs of all controllers are used, and of these only the pairs of factor row and repetition
-        for which all runs exist.  The score is the geometric mean of the metric over the runs, so
-        that every task and case has the same weight.  A failed run counts as ten times the largest
-        value of its task and case.  Confidence intervals are from a bootstrap over pairs of factor
-        row and repetition.  Each bootstrap sample has the same pairs for all controllers, because
-        all controllers have the same conditions.
+        runs of all remaining controllers are used.  Of these tasks and cases, only the pairs for
+        which all runs exist are used.
         """
         present, logs = self._log_table(robot, metric)  # logs: (controllers, blocks, units)
         if not logs.size:

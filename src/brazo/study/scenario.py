@@ -122,7 +122,10 @@ class ControllerChoice:
 
 
 def named_controllers(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
-    """Return controllers by name; `given` is a mapping from names, or one or more names."""
+    """Return a mapping from names to controllers.
+
+    `given` is such a mapping, one name of a controller, or several names.
+    """
     if isinstance(given, Mapping):
         return dict(given)
     return {one: ControllerChoice(one) for one in listed(given)}

@@ -79,7 +79,7 @@ class Study(StudyPlan):
         mass_error, position_noise, velocity_noise, start_error, delay, disturbance) or a gain:
         "PID.kp" for all joints, "PID.kp.elbow" for one joint, or "PID.kp.scale", by which the
         controller's gains kp are multiplied.
-    samples, sampling : number of rows for factors that are distributions, and how they are drawn.
+    samples, sampling : number of rows for factors that are distributions, and sampling method.
     repetitions : number of runs of each row, with different random numbers.
     seed : seed of all random numbers.
     duration, dt, substeps : length of a run and control period (s); Runge–Kutta steps per period.
@@ -150,7 +150,10 @@ class Study(StudyPlan):
         return max(1, min(self._periods(group) // round(self.duration / self.dt), 8192))
 
     def compiled(self, group: RunGroup) -> bool:
-        """Return whether the runs of a group are computed in machine code, not simulated."""
+        """Return whether the runs of a group are computed by a compiled closed loop.
+
+        All other runs are computed with `brazo.Simulation`.
+        """
         controller = list(self.controllers.values())[group.controller]
         case = self.cases[group.case]
         return (
@@ -268,7 +271,7 @@ class Study(StudyPlan):
     def names(self) -> dict[str, Any]:
         """Data for reports, by key, including the names of robots, tasks, cases and controllers.
 
-        The results have the index of each name in its list.
+        The results refer to robots, tasks, cases and controllers by their index in these lists.
         """
         return {
             "robots": [robot.name for robot in self.robots],

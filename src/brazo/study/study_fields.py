@@ -80,7 +80,7 @@ def factors_of(
 
 
 def success_of(fields: Mapping[str, Field], made: Callable[..., Any]) -> dict[str, float]:
-    """Return the max values of metrics, by name of the metric.
+    """Return the max values of metrics that a successful run may have, by metric name.
 
     `made(success=…)` creates the study, which checks each value.
     """

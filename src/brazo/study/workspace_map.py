@@ -1,17 +1,17 @@
 """Workspace of a robot: the positions that its tool reaches, and the manipulability there.
 
-Joint positions are drawn from a Sobol sequence within the limits; poses and Jacobians are computed
-in batches.  Space is divided into cubes of one size h.  A cube that contains a tool position is
-reached.  The manipulability w of a cube is the largest value at the samples in it,
+Samples of the joint positions are drawn from a Sobol sequence within the limits.  The tool position
+p and the Jacobian J of each sample are computed in batches.  The manipulability of a sample is
 
-    w = sqrt det(J Jᵀ)        of the linear rows of the Jacobian by default (m³)
+    sqrt det(J Jᵀ)            of the linear rows of J by default (m³)
 
-The cubes give
+Space is divided into cubes with edge h.  A cube is reached if it contains the tool position of a
+sample.  The manipulability w of a cube is the max over its samples.  The results are
 
     volume = Σ h³             reach = max |p|        manipulability volume = Σ w h³
 
-A cube at the boundary counts with its full volume, and a cube without a sample is missing.  Use
-more samples if `samples_per_cell` is below about 20.
+where the sums are over the reached cubes.  A cube at the boundary counts with its full volume, and
+a cube without a sample is missing.  Use more samples if `samples_per_cell` is below about 20.
 """
 
 from __future__ import annotations

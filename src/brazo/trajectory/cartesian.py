@@ -186,7 +186,7 @@ def _check_continuous(end: Array, start: Array, k: int) -> None:
 
 
 def _with_corners(progress: Trajectory, corners: tuple[float, ...]) -> Array:
-    """Times (s) of the breaks of `progress`, and those at which it passes the values `corners`.
+    """Times (s) at which `progress` has a break or passes one of the values `corners`.
 
     `corners` are the values of the progress, from 0 to 1, at which the curve has a break.
     """

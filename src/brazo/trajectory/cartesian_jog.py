@@ -8,10 +8,9 @@ motion of the tool is reduced, in this order:
   or 30 % of its acceleration limit.
 * The tool's acceleration and jerk are reduced such that no joint needs more than 60 % of its
   acceleration limit and 90 % of its jerk limit.
-* Before each step it is checked that the tool can still stop on its line after the step, inside the
-  joint limits and away from singularities.  Otherwise the tool brakes instead, and `reason` gives
-  the cause.  To move the tool again, command a velocity at 90° or more from the blocked velocity,
-  or call `stop` first.
+* A step is executed only if the tool can still stop after the step, inside the joint limits and
+  away from singularities.  Otherwise the tool brakes, and `reason` gives the cause.  To move
+  the tool again, command a velocity at 90° or more from the blocked velocity, or call `stop` first.
 * If a step would still exceed a limit of a joint, the tool's acceleration along its path is set to
   the nearest value that is feasible for all joints.
 * If a joint would still exceed a limit, or could no longer stop before its position limit, the step
@@ -276,12 +275,13 @@ class CartesianJog:
         return at_limit(self.robot, self.limits, i, q[i] > limits[i, 1])
 
     def _eased(self, tool: _Tool, found: _Attempt, dt: float) -> _Tool | None:
-        """Change the acceleration of the step `tool` along its path so that all joints can follow.
+        """Return the step `tool` with its acceleration changed so that all joints can follow.
 
-        The change is as small as possible.  Return the new step; None if no change is sufficient.
+        The change is along the direction u of the tool motion and as small as possible.  None if no
+        change is sufficient.
 
-        With u the direction of the tool motion and g = J⁺ u, a change x of the tool acceleration
-        changes the joint accelerations by g x and the joint speeds by g x dt/2.
+        With g = J⁺ u, a change of the tool acceleration by x u changes the joint accelerations by
+        g x and the joint speeds by g x dt/2.
         """
         speed = float(np.linalg.norm(tool.twist))
         if speed == 0.0 or not np.isfinite(found.state.qdd).all():
@@ -334,11 +334,11 @@ class CartesianJog:
         return _Tool(moved, wanted, np.zeros(6))
 
     def _line(self, wanted: Array) -> Array | None:
-        """Unit vector (6,) of the velocity `wanted`, if the tool can reach it on a straight line.
+        """Unit vector (6,) of a straight motion in which the tool reaches the velocity `wanted`.
 
-        None if the tool's velocity or acceleration has a component across this direction; both may
-        be 0 or opposite to it.  If `wanted` is 0, the direction of the current velocity is used;
-        None at rest.
+        The vector has the direction of `wanted`, or of the current velocity if `wanted` is 0.  None
+        if both are 0, or if the current velocity or acceleration has a component perpendicular to
+        this direction.
         """
         longest = wanted if wanted.any() else self._twist
         size = float(np.linalg.norm(longest))
@@ -371,8 +371,8 @@ class CartesianJog:
     def _planner(self, q: Array, twist: Array, used: Array) -> RuckigPlanner:
         """Return the planner of the tool motion, with limits at which all joints can follow at q.
 
-        `twist` (6,) is the velocity of the tool.  `used` (6,) is a mask of its components that are
-        not 0 in the planned motion.
+        `twist` (6,) is the velocity of the tool.  `used` (6,) is a mask of the velocity components
+        that are not 0 in the planned motion.
         """
         # Upper bound of the motion of each joint for a unit motion along these axes.
         gain = np.abs(self._motion.inverse(q)[:, used])

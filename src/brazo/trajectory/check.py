@@ -210,7 +210,7 @@ def torques(robot: Robot, s: Sample) -> Array:
 
 
 def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tuple[Array, Array]:
-    """Add the times of the peaks that may exceed 0 to the times `t` (m,) of a grid.
+    """Add the times of those peaks of `excess` that may exceed 0 to the grid times `t` (m,).
 
     `excess(t)` returns the values (m, columns), and `values` are those at `t`.  Return all times,
     in order, and the values at these times.  Peaks are found by golden-section search.

@@ -1,12 +1,14 @@
 """Curves in space: a point p(x) for the progress x from 0 to 1, with three derivatives.
 
+c is the centre of a curve, e₁, e₂, e₃ are its axes, r is its radius and h its rise per turn.
+
     straight    p = p₀ + x (p₁ − p₀)
     helix       p = c + r (cos θ e₁ + sin θ e₂) + h·turns·x e₃,  θ = θ₀ + 2π·turns·x
                 (h = 0: a circle or an arc)
-    spiral      as a helix with h = 0, with r from r₀ to r₁ (Archimedes)
+    spiral      a helix with h = 0 and a radius that changes linearly from r₀ to r₁ (Archimedes)
     lissajous   p = c + Σ Aᵢ sin(2π fᵢ x + φᵢ) eᵢ
     ellipse     p = c + cos θ a + sin θ b, for any two vectors a, b
-    affine      p = A c(x) + b, for another curve c
+    affine      p = A g(x) + b, for another curve g, a matrix A and a vector b
     corner      a quintic between two straight lines, with zero curvature at both ends, so
                 the acceleration is continuous
 
@@ -155,7 +157,7 @@ class Polynomial(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Ellipse(Curve):
-    """An arc of an ellipse: p = c + cos θ a + sin θ b with two vectors a, b."""
+    """An arc of an ellipse: p = c + cos θ a + sin θ b, with θ linear in the progress."""
 
     centre: Array
     a: Array  # (3,)
@@ -204,9 +206,10 @@ class Affine(Curve):
 def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polynomial:
     """Rounded corner that starts `distance` (m) before the vertex and ends `distance` after it.
 
-    `before` and `after` are points on the two lines.  With d the distance and e₀, e₁ the directions
-    before and after the corner, p' = 2d·e and p'' = 0 at both ends.  The curve passes the
-    vertex at a distance of (3/16) d |e₁ − e₀|, which is 0.27 d for a right angle.
+    `before` and `after` are points on the two lines.  Let d be the distance, and e₀ and e₁ the
+    directions of the lines before and after the vertex.  Then p' is 2d e₀ at the start and 2d e₁ at
+    the end, and p'' is 0 at both ends.  The curve passes the vertex at a distance of
+    (3/16) d |e₁ − e₀|, which is 0.27 d for a right angle.
     """
     from brazo.trajectory.piecewise import quintic_pieces
 

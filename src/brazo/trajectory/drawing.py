@@ -5,9 +5,9 @@ section is a part of a stroke without corners; the tool stops only at corners.  
 programs round control points, so smooth curves may have corners of about a degree.  A corner
 smaller than 5° is removed by rotating the ends of the adjacent Bézier curves.
 
-If a control point of a Bézier curve coincides with its end, the curve has a tangent there but zero
-velocity.  Such an end is replaced by a short quadratic with the same tangents, which deviates by
-less than 1e-5 of the length of the piece.
+If the first two or the last two control points of a Bézier curve coincide, the curve has a tangent
+at that end but zero velocity.  A short quadratic with the same tangents then replaces the end of
+the curve.  It deviates by less than 1e-5 of the length of the piece.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tool paths of drawings: text, SVG files and strokes of points, with the pen up between strokes.
+"""Tool paths that draw text, SVG files or strokes through points; the pen is up between strokes.
 
 The tool starts above the first stroke, lowers the pen, draws the stroke with a stop at every
 corner, raises the pen and moves to the next stroke.  It ends above the last stroke.  The pen is

@@ -28,8 +28,8 @@ class GoTo:
 
     All joints arrive at the same time, unless a joint would then exceed a position limit.  `limits`
     are the limits of the motion (see `limits_of`).  `q0`, `qd0` and `qdd0` (n,) are the initial
-    joint positions, velocities and accelerations; by default the joints are at rest.  Joints that
-    move initially brake to rest until `target` is called.
+    joint positions, velocities and accelerations; by default the joints are at rest.  A joint
+    that moves initially brakes until it is at rest or `target` is called.
     """
 
     def __init__(self, limits: Limits, q0: Any, qd0: Any = None, qdd0: Any = None) -> None:

@@ -7,7 +7,7 @@ Let z be the direction of a joint's axis, o a point on this axis and p the tool 
 
 where ω is the angular velocity of the link before the joint.  The Jacobian of a delta robot follows
 from its three rods of constant length: uᵢ·Ṗ = uᵢ·Ċᵢ, where P and Cᵢ are the ends of rod i and
-uᵢ = P − Cᵢ.  Its time derivative follows from the derivative of this equation.
+uᵢ = P − Cᵢ.  The time derivative of the Jacobian follows from the derivative of this equation.
 """
 
 from __future__ import annotations

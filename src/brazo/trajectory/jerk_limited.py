@@ -224,12 +224,12 @@ def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
 
 
 def fastest(phases: Iterable[Phase], duration: float, jerk: float) -> float:
-    """Highest speed that a joint reaches if its plan is stopped at some time up to `duration` (s).
+    """Highest speed that a joint reaches if its plan is aborted at some time up to `duration` (s).
 
-    From that time on, the acceleration is reduced to zero with the constant jerk j = `jerk`.  From
-    the speed v and the acceleration a, the joint then reaches the speed v + a |a| / 2j.  This value
-    rises only for positive a and falls only for negative a.  Its extremes are therefore at the ends
-    of the phases, or where a changes sign.
+    At that time, let v be the speed and a the acceleration of the joint.  The acceleration is then
+    reduced to zero with the constant jerk j = `jerk`, and the joint reaches the speed
+    v + a |a| / 2j.  During the plan, this value rises only for positive a and falls only for
+    negative a.  Its extremes are therefore at the ends of the phases, or where a changes sign.
     """
     most, left = 0.0, duration
     for h, _, qd, qdd, j in phases:

@@ -150,7 +150,8 @@ class _Axis:
     def _accelerate(self, dt: float) -> None:
         """Plan a motion to the commanded speed and acceleration.
 
-        If no new command was received since the last update, the acceleration is reduced to zero.
+        If no new command was received since the last update, the joint reduces its acceleration to
+        zero instead.
         """
         if self._renewed:
             self._renewed = False
@@ -169,7 +170,7 @@ class _Axis:
     def _bounded_acceleration(self, dt: float) -> float:
         """Return the commanded acceleration, reduced such that the speed stays within its limit.
 
-        The speed still rises during dt (s) and while the acceleration is then reduced to zero.
+        The speed still rises during dt (s), and after that until the acceleration is zero.
         """
         a = min(abs(self._rate), self._acceleration)
         room = self._speed - self.wanted * math.copysign(1.0, self._rate)

@@ -6,20 +6,21 @@ The objectives, in order of priority:
 2. The tool has the angular velocity ω, in the least-squares sense.
 3. The joint motion is minimal (min Σ q̇²).
 
-With J = (V; W), N = 1 − V⁺V and B = W N:
+V and W are the position and rotation rows of the Jacobian J.  With N = 1 − V⁺V and B = W N:
 
     q̇ = V⁺ v + B⁺ (ω − W V⁺ v)
 
 For six joints away from singularities, q̇ is J⁻¹ (v, ω).  An arm with fewer joints follows the
 position with the closest feasible rotation.  For more joints, q̇ is the pseudoinverse solution.  q̈
-is the exact time derivative of q̇, with the derivative of a pseudoinverse of constant rank (Golub,
-Pereyra 1973)
+is the exact time derivative of q̇.  It uses the derivative of a pseudoinverse of constant rank
+(Golub, Pereyra 1973):
 
     (A⁺)' = −A⁺ A' A⁺ + A⁺ A⁺ᵀ A'ᵀ (1 − A A⁺) + (1 − A⁺ A) A'ᵀ A⁺ᵀ A⁺.
 
-The ranks of V and B are those away from singularities (generic rank).  `Rates.margin` is the
-smallest singular value of V / reach and B up to these ranks; `reach` is the max norm of V over
-random configurations.
+The ranks of V and B are those away from singularities (generic rank).  For a matrix of generic rank
+r, the r-th largest singular value becomes 0 at a singularity.  `Rates.margin` is the smaller of
+these singular values of V / reach and B, where `reach` is the max norm of V over random
+configurations.
 """
 
 from __future__ import annotations
@@ -107,8 +108,9 @@ class ToolMotion:
     def singular_joints(self, q: Array) -> str:
         """Names of the joints that cause the singularity nearest to q, as text.
 
-        These are the joints with large entries in the right singular vector of the smallest
-        singular value up to the generic rank, e.g. `joints 4 (wrist roll) and 6 (flange)`.
+        Example: `joints 4 (wrist roll) and 6 (flange)`.  The joints have large entries in the right
+        singular vector of the r-th largest singular value of the Jacobian, where r is the generic
+        rank.
         """
         J = self.robot.jacobian(q)
         J = np.concatenate([J[:3] / self.reach, J[3:]]) if self.turn_rank else J[:3]
@@ -135,7 +137,7 @@ def _reach_and_rank(robot: Robot) -> tuple[float, int]:
 
 
 def _pinv(A: Array, rank: int) -> tuple[Array, float]:
-    """Pseudoinverse of a matrix of known rank, and its smallest singular value up to this rank.
+    """Pseudoinverse of a matrix A of given rank, and the `rank`-th largest singular value of A.
 
     A vanishing singular value is not inverted; its direction does not contribute.
     """

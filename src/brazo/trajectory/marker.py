@@ -1,14 +1,15 @@
 """Position of a coloured marker in an image: the centroid of the largest spot of its colour.
 
-A pixel has the colour of the marker if its hue differs by at most a tolerance, its saturation is
-≥ 0.5 times that of the colour, and its value (the largest of R, G, B) is ≥ 0.25 times that of the
-colour.  Light and shade on the marker then do not matter.  The hue is the angle of the chromaticity
+A pixel matches the marker if its hue differs from that of the marker by at most a tolerance, its
+saturation is ≥ 0.5 times that of the marker, and its value (the largest of R, G, B) is ≥ 0.25 times
+that of the marker.  Light and shade on the marker then do not matter.  The hue is the angle of the
+chromaticity
 
     (R − (G + B)/2,  √3/2 (G − B))
 
 White, grey and black have no hue (saturation below 0.25 or value below 0.15).  For such a marker,
-for example a lamp, a pixel matches if its value differs by at most 0.2, and its saturation is at
-most 0.25 or its value at most 0.15.
+for example a lamp, a pixel matches if its value differs from that of the marker by at most 0.2, and
+its saturation is at most 0.25 or its value at most 0.15.
 
 Colours are compared with a precomputed table of 64 steps per channel.
 """

@@ -1,9 +1,9 @@
 """`NullSpaceJog`: motion of the joints of a redundant arm while the tool stays at rest.
 
 The joints follow the self-motion of the arm, a curve q(s) with J(q) q' = 0 and |q'| = 1.  Because
-d/ds (J q') = 0, its curvature is
+d/ds (J q') = 0, the curvature of this curve is
 
-    q'' = −J⁺ J' q',        J' = dJ/ds along q'.
+    q'' = −J⁺ J' q',        J' = dJ/ds along q',    J⁺: pseudoinverse of J.
 
 With several redundant degrees of freedom, this q'' also keeps q' from rotating within the null
 space.  The speed ds/dt approaches the commanded speed, with acceleration and jerk within the limits
@@ -93,7 +93,7 @@ class NullSpaceJog:
     def stop(self) -> None:
         """Bring the joints to rest within their limits.
 
-        A direction in which a limit or singularity stopped the arm is then allowed again.
+        If a limit or singularity had stopped the arm, motion in that direction is allowed again.
         """
         self.run(0.0)
 

@@ -71,9 +71,11 @@ class PathFile:
         return curve_in_base(self.curve, self.values, np.eye(4), R, timing, self.folder)
 
     def trajectory(self, robot: Robot, q0: Any = None) -> Piecewise:
-        """Plan the joint motion, in the IK branch nearest to `q0` in which the path is feasible.
+        """Plan the joint motion along the path.
 
-        If the file has no `time`, the motion is slowed down to satisfy the limits of the robot.
+        The motion starts at an IK solution from which the path is feasible.  Of several such
+        solutions, the nearest to `q0` (n,) is used.  If the file has no `time`, the motion is
+        slowed down to satisfy the limits of the robot.
         """
         motion = plan_path(robot, self.path(robot, q0), q0, orientation=self.orientation)
         if self.time is None:

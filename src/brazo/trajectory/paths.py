@@ -71,10 +71,10 @@ def polyline(
 ) -> CartesianPath:
     """Straight lines through poses (k, 4, 4), or through points (k, 3) with one `orientation`.
 
-    With `corners="stop"` the tool stops at every corner, and a duration is divided in proportion to
-    the lengths of the lines.  With `corners="blend"` the tool leaves each line `blend` metres
-    before the corner and rounds the corner without stopping, with continuous acceleration.  The
-    change of orientation between two poses then starts and ends smoothly.
+    With `corners="stop"` the tool stops at every corner, and the duration of `timing` is divided
+    among the lines in proportion to their lengths.  With `corners="blend"` the tool leaves each
+    line `blend` metres before the corner and rounds the corner without stopping, with continuous
+    acceleration.  The change of orientation between two poses then starts and ends smoothly.
     """
     one_of(corners, ("stop", "blend"), "corners")
     points, rotations = _poses(poses, orientation)

@@ -1,11 +1,13 @@
 """`Piecewise`: a trajectory of piecewise polynomials, the result of most planners.
 
-Each piece has a local time τ = t − b_k for b_k ≤ t < b_{k+1}:
+Piece k is the time from break b_k to break b_{k+1}.  In this piece, with the coefficients c_ki and
+the local time τ = t − b_k:
 
     q(t) = c_k0 + c_k1 τ + c_k2 τ² + …
 
-Local time keeps the coefficients well conditioned.  In absolute time, the matrix that determines
-the coefficients of a cubic has the condition number 4·10¹⁵ for a piece of 0.1 s from t = 100 s.
+Local time keeps the coefficients well conditioned.  With absolute time, a cubic of 0.1 s that
+starts at t = 100 s would be ill-conditioned: the matrix that determines its coefficients would have
+the condition number 4·10¹⁵.
 
 `cubic_pieces` and `quintic_pieces` compute the polynomials from the states at both ends of a piece.
 `merge` combines the motions of single joints with different breaks.

@@ -3,10 +3,10 @@
 The search looks for the shortest shift, or for the largest scale about the centre of the path.  A
 placement is a candidate if one IK branch is within the joint limits at all samples of the path,
 without jumps (checked by batch inverse kinematics).  Shifts are searched first in 26 directions
-with increasing length, then around the best shift with decreasing spread.  The joint motion is then
-planned for up to eight candidates, best first, which also excludes singularities.  The result is
-the first candidate that the arm can follow.  The search is deterministic, but the shift is not
-proven to be the minimum.
+with increasing length, then around the shortest candidate with decreasing spread.  The joint motion
+is planned for up to eight candidates, starting with the shortest shift or the largest scale; this
+also excludes singularities.  The result is the first candidate that the arm can follow.  The search
+is deterministic, but the shift is not proven to be the minimum.
 """
 
 from __future__ import annotations
@@ -117,8 +117,9 @@ class _Search:
     def shifts(self) -> list[tuple[Array, float]]:
         """Candidate placements (shift, scale) with different shifts.
 
-        The shortest shift comes first, then slightly longer ones in the same direction, then the
-        others by length.
+        The list starts with the shortest shift, followed by shifts in the same direction that are
+        2 % to 20 % longer.  The candidates that are not close to the shortest shift follow, sorted
+        by length.
         """
         axes = [v for v in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(v)]
         directions = np.array(axes) / np.linalg.norm(axes, axis=1, keepdims=True)

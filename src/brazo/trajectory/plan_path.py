@@ -5,9 +5,9 @@ joints whose range allows it.  Up to 32 starts are tried in order of distance fr
 configuration, until the arm can follow the whole path from one of them.  If the path is not
 feasible from any start, the error is that of the start from which the arm gets furthest.
 
-The tool is exactly on the path at the ends of each step.  In between, its deviation is of sixth
-order in the step.  A step whose deviation e is too large is therefore divided into about
-(e/tolerance)^(1/6) parts.
+The motion consists of time steps.  The tool is exactly on the path at both ends of each step.
+Within a step, the deviation of the tool from the path is of sixth order in the step length.  A step
+whose deviation e is too large is therefore divided into about (e/tolerance)^(1/6) parts.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The recorded joint positions are sampled every `dt` seconds and converted to tool poses.  Position
 p and orientation (a quaternion u, not of unit length between the poses) are splines of degree five
-through the poses, at rest at both ends, with continuous acceleration.  The angular velocity and
-acceleration are
+through the poses, at rest at both ends, with continuous acceleration.  With the conjugate u* of u
+and the vector part vec of a quaternion, the angular velocity and acceleration are
 
     ω = 2 vec(u̇ u*) / |u|²        α = 2 (vec(ü u*) − (u·u̇) ω) / |u|².
 """

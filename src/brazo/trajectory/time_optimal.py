@@ -5,10 +5,11 @@ With the path q(s) and its derivatives q′, q″ with respect to s, a motion s(
     q̇ = q′ ṡ        q̈ = q′ s̈ + q″ ṡ²        τ = M q′ s̈ + (M q″ + C(q, q′) q′) ṡ² + G
 
 so every limit is linear in u = s̈ and x = ṡ².  On a grid of s, x changes by 2 u Δs in each
-interval.  A backward pass finds the largest x from which the end can be reached.  A forward pass
-then chooses the largest u at each point.  This is the algorithm of Pham and Pham, A new approach to
-time-optimal path parameterization based on reachability analysis (IEEE Transactions on Robotics
-34(3), 2018).  The limits hold at both ends of every interval.  The torques do not include friction.
+interval.  A backward pass finds, at each grid point, the largest x from which the end of the path
+can be reached.  A forward pass then chooses the largest u at each point.  This is the algorithm of
+Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis
+(IEEE Transactions on Robotics 34(3), 2018).  The limits hold at both ends of every interval.  The
+torques do not include friction.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ class _Rows:
     def interval(self, i: int, step: float) -> tuple[Array, Array, Array]:
         """Inequalities a u + b x ≤ c at both ends of the interval from point i to i + 1.
 
-        Return a, b and c; u is constant in the interval, x is its value at point i, and `step` is
-        the length of the interval in s.
+        Return a, b and c.  u is constant in the interval, and x is the value of ṡ² at point i.
+        `step` is the increase of the path parameter s in the interval.
         """
         a = np.concatenate([self.a[i], self.a[i + 1] + 2.0 * step * self.b[i + 1]])
         return (
@@ -155,7 +156,7 @@ def _profile(rows: _Rows, step: float) -> tuple[Array, Array]:
 def _with_next(
     rows: _Rows, i: int, step: float, low: float, high: float
 ) -> tuple[Array, Array, Array]:
-    """Return `rows.interval(i, step)` with the inequalities low ≤ x ≤ high at its end added."""
+    """Return `rows.interval(i, step)` and the inequalities low ≤ x ≤ high at point i + 1."""
     a, b, c = rows.interval(i, step)
     return (
         np.append(a, [2.0 * step, -2.0 * step]),

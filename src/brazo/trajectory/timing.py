@@ -72,7 +72,10 @@ class Timing:
         return self.profile
 
     def shared(self, share: float) -> Timing:
-        """Return the timing of a part of a path: `share` of the duration, with the same limits."""
+        """Return the timing of a part of a path.
+
+        A duration is multiplied by the fraction `share`; limits stay the same.
+        """
         if self.duration is None:
             return self
         return Timing(self.profile, share * self.duration)
@@ -84,7 +87,7 @@ def read_timing(value: Timing | float) -> Timing:
 
 
 def progress(timing: Timing, length: float, turning: float) -> Piecewise:
-    """Compute the progress along a path as a function of time, from 0 to 1.
+    """Return the progress along a path, which increases from 0 to 1, as a function of time.
 
     `length` (m) is the length of the path.  `turning` (rad) is the max rate of rotation of the tool
     with respect to the progress.

@@ -1,17 +1,17 @@
 """Tool orientation along a path: constant, interpolated, or following the path.
 
-Each class computes the rotation R(x) of the tool in the base frame for the progress x, its rate
-ω(x) per unit of progress, with dR/dx = [ω]× R, and dω/dx.
+Each class computes three functions of the progress x: the rotation R(x) of the tool in the base
+frame, the angular rate ω(x) per unit of progress (dR/dx = [ω]× R), and dω/dx.
 
     Constant            R is constant
     Between             the shortest rotation from R₀ to R₁, linear in x (slerp):
-                        R = exp(x [φ]×) R₀
+                        R = exp(x [φ]×) R₀, where φ is the rotation vector from R₀ to R₁
     AlongPath           the tool's x axis along the path, its z axis as close as possible to
                         `approach`
     Radial              R = Rot(z, azimuth of the point) R₀: the tool rotates with the arm, which
                         is feasible for an arm with five joints
-    ThroughRotations    interpolates rotations at given values of x; each change starts and ends
-                        smoothly (10 y³ − 15 y⁴ + 6 y⁵)
+    ThroughRotations    interpolates rotations at given values of x.  Between two of them, the
+                        rotation progresses as 10 y³ − 15 y⁴ + 6 y⁵, where y goes from 0 to 1
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@
 Each step moves the tool as far towards the target as dt and the speed limits of the joints allow.
 The tool point moves on a straight line, and the tool rotates about a constant axis.  The joint
 positions are computed by Newton's method from the previous ones (`pursue`), so the arm keeps its IK
-branch.  If such a step is not possible, because of a joint limit, a singularity or the edge of the
-workspace, a damped least-squares step brings the tool as near to the target as possible, and the
-status reports the cause.  No joint exceeds its speed or position limits, and no step increases the
+branch.  A joint limit, a singularity or the edge of the workspace can make such a step impossible.
+Then a damped least-squares step moves the tool as near to the target as possible, and the status
+reports the cause.  No joint exceeds its speed or position limits, and no step increases the
 distance from the target.
 """
 
@@ -319,9 +319,10 @@ class Tracker:
         return q.copy()
 
     def _passing(self, q: Array, step: Array) -> Array:
-        """Mask (n,) of the joint that would take the arm out of its IK branch, from q to q + step.
+        """Mask (n,) of the joint whose motion takes the arm out of its IK branch.
 
-        All entries are False if the arm stays in its branch, or if no single joint is the cause.
+        The arm moves from q to q + step.  All entries are False if the arm stays in its branch, or
+        if no single joint is the cause.
         """
         held = np.zeros(len(q), dtype=bool)
         if self._branch and self.robot.configuration(q + step) != self._branch:

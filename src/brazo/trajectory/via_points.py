@@ -61,9 +61,10 @@ def quintic_via_points(
 def automatic_speeds(
     t: Array, q: Array, rule: Rule = "average", qd: Array | None = None, given: Array | None = None
 ) -> Array:
-    """Velocities (points, n) computed by a rule; 0 at the first and last point.
+    """Velocities (points, n) at the via points.
 
-    Where the mask `given` (points,) is true, the velocities are the rows of `qd` (points, n).
+    Where the mask `given` (points,) is True, the velocities are the rows of `qd` (points, n).  The
+    other velocities are 0 at the first and last point, and computed by the rule at inner points.
     """
     one_of(rule, RULES, "rule")
     given = np.zeros(len(t), dtype=bool) if given is None else given
@@ -88,8 +89,9 @@ def automatic_speeds(
 def _spline_speeds(h: Array, d: Array, kept: Array, given: Array) -> Array:
     """Velocities for which adjacent cubics have equal accelerations at their common point.
 
-    `h` and `d` are the durations and mean velocities of the segments.  The rows of `kept` (points,
-    n) with true `given` (points,), and the first and last row, are not changed.
+    `h` and `d` are the durations and mean velocities of the segments.  The result
+    contains the first and last row of `kept` (points, n), and its rows where `given` (points,) is
+    True.
     """
     from scipy.linalg import solve_banded
 

@@ -43,8 +43,8 @@ def via_poses(
 
     `velocities` (k, 6) are tool velocities (linear, then angular, base axes).  For rows that are
     None, the joint velocities follow from the `rule` (see `cubic_via_points`).  For an arm with
-    named IK branches, all poses are solved in one branch: the named `branch`, or the branch of the
-    solution of the first pose that is nearest to `q0`.
+    named IK branches, all poses are solved in one branch.  This is `branch` or, if it is None, the
+    branch of the first pose's IK solution nearest to `q0`.
     """
     one_of(degree, ("cubic", "quintic"), "degree")
     t = times(t)
@@ -63,9 +63,10 @@ def solve_poses(
     orientation: Orientation = "full",
     names: list[str] | None = None,
 ) -> Array:
-    """Joint positions (k, n) for poses or points, in one IK branch, each near the previous one.
+    """Joint positions (k, n) for poses or points, in one IK branch.
 
-    `names` are prefixes of error messages, one per pose; by default, index and time of the pose.
+    Each solution is near the previous one.  `names` are prefixes of error messages, one per pose;
+    by default, index and time of the pose.
     """
     targets = [array(T, f"poses[{k}]") for k, T in enumerate(poses)]
     if len(targets) != len(t):

@@ -187,8 +187,8 @@ def _smoothed(t: Array, points: Array, window: float) -> Array:
 def _thinned(points: Array, near: float) -> Array:
     """Remove each point that is closer than `near` to the previous remaining point.
 
-    The last remaining point is then moved to the last of `points`, unless this position is closer
-    than half of `near` to the remaining point before it.  `near` is increased until at most
+    The last remaining point is then replaced by the last point of `points`, unless that point is
+    closer than `near` / 2 to the second-to-last remaining point.  `near` is increased until at most
     `MAX_STROKE_POINTS` points remain.
     """
     while True:

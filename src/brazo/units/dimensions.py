@@ -107,7 +107,7 @@ def expected(dimension: Dimension) -> str:
 
 
 def _units_per_second(dimension: Dimension) -> list[str]:
-    """Return the units of a dimension that are a unit per second, such as `deg/s`."""
+    """Return the units of a dimension that have the form `unit/s`, such as `deg/s`."""
     a, b, c, d, e = dimension
     times_second: Dimension = (a, b, c + 1, d, e)
     if times_second == TIME:  # s/s is a plain number

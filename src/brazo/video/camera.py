@@ -4,7 +4,8 @@ A view looks at a point from a distance.  Its azimuth is the direction from this
 camera, measured about z from +x.  Its elevation is the angle above the horizontal.  Between
 keyframes all values are interpolated by a monotone cubic (PCHIP), which does not overshoot.  If one
 of two keyframes is given by a camera position, the camera takes the shorter arc between them.  If
-both are given by azimuths, it turns by their difference, which may exceed 360°.
+both are given by azimuths, the camera turns by the difference of the azimuths, which may exceed
+360°.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Rendering of a recording, a cell or a robot to a video file.
 
-The state of each frame is interpolated between the rows of the recording.  The engine computes only
-the poses of the bodies.  A robot or cell without a recording is shown at its start configuration.
+The state of each frame is interpolated between the rows of the recording.  The physics engine
+computes the poses of the bodies from this state; it makes no simulation steps.  A robot or cell
+without a recording is shown at its start configuration.
 """
 
 from __future__ import annotations

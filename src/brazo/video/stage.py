@@ -1,9 +1,8 @@
 """`Stage`: a cell as a MuJoCo model for images only: solids, floor, light and background.
 
-Every drawn body of a world becomes a `mocap` body, whose pose is set directly.  It has one mesh for
-each of its colours.  The poses come from a `World`; nothing is simulated here.  The appearance can
-therefore be chosen freely: a light background into which the floor fades, and one soft light with a
-shadow.
+Every drawn body of a world becomes a `mocap` body, whose pose is set directly.  A body has one mesh
+for each of its colours.  The poses come from a `World`; nothing is simulated here.  The background
+is light, the floor fades into it, and one soft light casts a shadow.
 """
 
 from __future__ import annotations

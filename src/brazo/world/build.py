@@ -1,7 +1,7 @@
 """Compilation of a cell to one MuJoCo model.
 
-The names of a robot's elements in the model start with `robot/`, where `robot` is its name; free
-bodies and fixtures keep their own names.  There are two modes:
+In the model, the names of a robot's elements start with the robot's name and a slash.  Free bodies
+and fixtures keep their own names.  There are two modes:
 
     contact   implicitfast integrator, contacts and joint limits enabled: manipulation
     exact     classic Runge–Kutta, contacts and limits disabled: open-loop studies of the dynamics

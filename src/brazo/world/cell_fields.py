@@ -78,9 +78,9 @@ class Names:
 
 
 def _warn_of_robot_frame(field: Field, name: str) -> None:
-    """Add a warning that the frames of the robots hide the element with this name.
+    """Add a warning that each robot has a frame `name`, which hides the element of this name.
 
-    It is not an error, because such names occur in older files and recordings.
+    This is not an error, because such names occur in older files and recordings.
     """
     message = f"as a frame, '{name}' is hidden by the {name} frame of each robot; rename it"
     field.doubts[field.name, name] = Finding(message, field.path, field.line, field.name)

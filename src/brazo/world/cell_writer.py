@@ -2,10 +2,11 @@
 
 A cell file refers to a shipped robot by its name, and lists the parameters that were changed.  A
 robot file is written for a robot with other edits (width, gripper, masses, friction), for a robot
-changed in Python, and for a robot read from a user's robot file; its expressions are kept.
-A robot that cannot be written as a robot file (URDF, MJCF, or meshes that are not shipped) is
-referred to by its path.  Two file names always differ in more than case and Unicode normalisation,
-because some file systems treat `Arm` and `arm` as the same name.
+changed in Python, and for a robot read from a user's robot file.  Expressions of the original robot
+file are kept.  A robot that cannot be written as a robot file (URDF, MJCF, or meshes that are not
+shipped) stays in its own file, and the cell file contains the path of that file.  Two file names
+always differ in more than case and Unicode normalisation, because some file systems treat `Arm` and
+`arm` as the same name.
 
 Numbers are in SI units, with all digits needed to read back the same double.  Angles are in degrees
 where that is exact.  Fields with their default value are omitted.  Orientations are written as

@@ -60,7 +60,7 @@ class PatternReader:
         self._addresses = np.zeros(0, int)
 
     def want(self, classes: frozenset[str]) -> None:
-        """Set the contact classes for which contact levels are computed."""
+        """Set the contact classes, such as `robot-robot`, for which contact levels are computed."""
         self._wanted = classes
         self._known.clear()
 

@@ -149,7 +149,7 @@ class Contacts:
 
     @property
     def touching(self) -> Array:
-        """Mask (k,) of the contacts whose parts touch; the others are in the warning zone."""
+        """Mask (k,): True if the parts of a contact touch, False if it is in the warning zone."""
         return self.depth >= 0.0
 
     def of(self, name: str) -> list[Contact]:
@@ -176,7 +176,7 @@ class Contacts:
 
 
 class ContactReader:
-    """Converter of the engine's contacts to `Contacts`; it knows the part of each geom."""
+    """Converter of the engine's contacts to `Contacts`; it maps each geom to its part."""
 
     def __init__(self, labels: tuple[Label, ...], robots: tuple[str, ...], warning: float) -> None:
         self.warning = warning

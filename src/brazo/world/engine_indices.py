@@ -48,8 +48,8 @@ class EngineIndices:
 
         Entry (i, b) of the first array (members, bodies) is 1 if joint i of `members` moves body b,
         else 0.  Entry (i, k) of the second array (members, n) is the derivative of the position of
-        joint i with respect to q[k].  For a robot with loops, these derivatives depend on the pose,
-        and the second array is zero.
+        joint i with respect to q[k].  For a robot with loops, these derivatives depend on the pose;
+        all entries of the second array are then 0.
         """
         members = self._elements.members
         carried = np.zeros((len(members), len(self.bodies)))

@@ -1,9 +1,9 @@
 """Body pairs of one robot that are excluded from collision detection.
 
-Bodies that are at most two joints apart overlap at their joints by design.  They are always
-excluded.  Two other bodies are excluded if they touch in the start pose or in more than half of 300
-random poses: such a contact is an error of the geometry and would block the robot.  In this case a
-warning is issued.
+Bodies that are at most two joints apart overlap at their joints by design.  Such a pair is always
+excluded.  Any other pair is excluded if its bodies touch in the start pose or in more than half of
+300 random poses: such a contact is an error of the geometry and would block the robot.  A warning
+is then issued for the pair.
 """
 
 from __future__ import annotations

@@ -3,19 +3,21 @@
 A body is *held* if both pads touch it, each pad presses with at least `hold_force`, and the angle
 between the direction of finger motion and a surface normal of the body is at most `angle`.
 `hold_force` and `angle` are fields of `GripperSettings`.  For a body that was held in the last
-step, half of `hold_force` is sufficient.  The surface normal is
+step, half of `hold_force` is sufficient.  The surface normal is the one nearest to the direction of
+finger motion.  The possible normals are
 
-    box        the nearest face normal
-    cylinder   the nearest radial direction, or the axis
+    box        the face normals
+    cylinder   the radial directions and the axis
     capsule    as for a cylinder
     bin        as for a box
-    sphere     any direction, so the angle is 0
-    mesh       not known; the angle is taken as 0
+    sphere     all directions, so the angle is 0
+    mesh       unknown; the angle is assumed to be 0
 
-By default, friction alone holds the body.  The *weld* rule needs no friction: when both pads of a
-closing gripper touch a body and the angle is within the limit, the body is fixed to the hand in its
-current relative pose until the gripper is commanded to open.  The weld rule needs no contact force,
-so it also works for a robot whose contact response is off.
+By default, friction alone holds the body.  Under the *weld* rule, a body is fixed to the hand when
+both pads of a closing gripper touch the body and the angle is at most `angle`.  The body keeps its
+pose in the hand until the gripper is commanded to open.  A welded body counts as held.  The weld
+rule needs neither friction nor contact forces, so it also works for a robot whose contact response
+is off.
 """
 
 from __future__ import annotations

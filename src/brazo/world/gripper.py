@@ -5,10 +5,10 @@
 
 The position s of each finger is half the opening.  The drive force acts on the opening; each pad
 receives half of it.  F is the commanded force; in these formulas, opening forces are positive.  The
-drive force decreases with the rate of the opening, F_drive = F − b ȯ with b = F_max / v_close,
-which limits the impact when the gripper closes.  With this term alone, the velocity of the drive's
-inertia m would decay by the factor e⁻ᵃ in a step dt, where a = b dt/m.  The force is therefore
-computed as
+drive force decreases with the rate of the opening: F_drive = F − b ȯ, where b = F_max / v_close is
+the max force divided by the closing speed.  This limits the impact when the gripper closes.  With
+this term alone, the velocity of the drive's inertia m would decay by the factor e⁻ᵃ in a step dt,
+where a = b dt/m.  The force is therefore computed as
 
     F_drive = F − (m/dt) (1 − e⁻ᵃ) ȯ,
 

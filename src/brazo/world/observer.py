@@ -1,4 +1,7 @@
-"""`Observer`: detects contact and grasp events after each step, and applies the weld rule."""
+"""`Observer`: detects contact and grasp events after each step, and applies the weld rule.
+
+The docstring of `brazo.world.grasps` explains the weld rule.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ class Observer:
 
     @property
     def plain(self) -> bool:
-        """Whether `observe` may be skipped for steps that change no contact level and no grasp."""
+        """Whether `observe` is needed only for steps that change a contact level or a grasp."""
         if self._vanish or not self.watches:
             return False
         return not self._welds
@@ -98,7 +101,7 @@ class Observer:
 
     @property
     def watches(self) -> bool:
-        """Whether there are subscribers or grippers with the weld rule, which need `observe`."""
+        """Whether `observe` is needed: there are subscribers, or grippers with the weld rule."""
         if self._contacts or self._grasps:
             return True
         return self._welds

@@ -33,8 +33,8 @@ class Overlap:
 def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
     """Return one `Overlap` for each overlapping pair of robots, bodies or fixtures, deepest first.
 
-    It describes the deepest contact point of the pair.  Penetrations up to `ALLOWED` are not
-    overlaps.
+    An `Overlap` describes the deepest contact point of its pair.  Penetrations up to `ALLOWED` are
+    not overlaps.
     """
     deepest: dict[tuple[str, str], Contact] = {}
     for contact in contacts:

@@ -20,7 +20,7 @@ POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
 class ReplayWorld:
-    """Sets the state of a world to recorded values; `names` are the signals that it needs."""
+    """Sets the state of a world to recorded values; `names` are the required signals."""
 
     def __init__(self, world: World, signals: Container[str], path: Path) -> None:
         self._world = world

@@ -1,8 +1,9 @@
 """`RobotSource`: the file of a robot in a cell, with the edits applied to it.
 
-Segment lengths and heights are parameters of the file.  Width, gripper sizes and masses are fields
-of the file.  An edit writes the new value into the parsed file and builds the model again, so that
-all derived values are updated.
+Segment lengths and heights are parameters of the file; edited values are stored separately and
+replace the values of the file.  Width, gripper sizes and masses are fields of the file; edited
+values are written into the parsed file.  Each edit builds the model again, so that all derived
+values are updated.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ class RobotSource:
     def is_its_file(self) -> bool:
         """Whether the file `model.path` describes the robot, except for parameters and attachment.
 
-        A robot file that no longer exists cannot be compared; the result is then True unless the
-        robot has other edits.
+        If this robot file no longer exists, the result is True unless the robot has edits other
+        than parameters.
         """
         path, file = self.model.path, self.file
         if path is None or replace(self.edits, parameters={}) != Edits():

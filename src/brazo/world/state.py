@@ -79,10 +79,11 @@ def restore(model: Any, data: Any, state: State) -> None:
 def carry_over(
     old_model: Any, old: Any, model: Any, data: Any, renamed: Mapping[str, str] = _NONE
 ) -> None:
-    """Copy the state `old` of `old_model` to `data` of an edited `model`, matched by name.
+    """Copy the state `old` of `old_model` to `data` of an edited `model`.
 
-    `renamed` maps old names of robots and bodies to new ones.  The commands of grippers are not
-    copied, because their indices in the user data may differ between the two models.
+    Joints, drives, bodies and equalities are matched by name.  `renamed` maps old names of robots
+    and bodies to new ones.  The commands of grippers are not copied, because their indices in the
+    user data may differ between the two models.
     """
     mujoco = engine()
     data.time = old.time

@@ -81,9 +81,9 @@ class WorldStepper:
     def prepare_row(self) -> None:
         """Compute the forces and accelerations at the start of the next step.
 
-        A recording needs this in `exact` mode: after a Runge–Kutta step, the engine contains the
-        forces of the last stage.  The solver's warm start is restored, so the simulation is not
-        affected.
+        A recorder calls this before each step in `exact` mode, because the engine still contains
+        the forces of the last Runge–Kutta stage of the previous step.  The solver's warm start is
+        restored, so the simulation is not affected.
         """
         data = self._compiled.data
         self._drive(data)

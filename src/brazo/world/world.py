@@ -345,10 +345,11 @@ class World:
         kept: WorldRobot | None,
         command: tuple[str, float] | None,
     ) -> None:
-        """Set the command and weld rule of a gripper to those before a change of the cell.
+        """Restore the command and the weld rule of a gripper after a change of the cell.
 
-        `given` is the description of the robot.  `kept` is the robot before the change, or None if
-        it is new, and `command` is the last command of its gripper.  A new gripper is opened.
+        `given` is the new description of the robot.  `kept` is the robot before the change; it is
+        None if the robot is new.  `command` is the last command of the gripper before the change.
+        A new gripper is opened and has the weld rule of `given`.
         """
         if kept is None or kept.gripper is None or command is None:
             gripper.weld = given.grasp == "weld"

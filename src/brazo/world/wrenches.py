@@ -4,12 +4,12 @@
     τ_ext = Nᵀ Σ_b J_bᵀ w_b                         joint torques
 
 The equation of motion is M q̈ + C q̇ + G = τ + τ_ext.  F_k and m_k are the force and moment of
-contact k at the point p_k, and o_b is the origin of the frame of link b.  The sign is + for the
-second part of a contact and − for the first.  J_b is the Jacobian of link b with respect to all
-joints of the engine.  N maps the rates of the robot's coordinates q to the rates of all its joints:
-a mimic joint moves with the joint that it follows, and the rods and the platform of a Delta move
-according to the loop constraints, J_loop N = 0.  Contact forces on the fingers count as forces on
-the link that carries the fingers.
+contact k at the point p_k, and o_b is the origin of the frame of link b.  A contact has a first and
+a second part: the sign is − if link b has the first part, and + if it has the second.  J_b is the
+Jacobian of link b with respect to all joints of the engine.  N maps the rates of the coordinates q
+to the rates of all joints of the robot: a mimic joint moves with the joint that it follows, and the
+rods and the platform of a Delta move according to the loop constraints, J_loop N = 0.  Contact
+forces on the fingers count as forces on the link that carries the fingers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class WrenchReader:
         return wrench
 
     def on_links(self, contacts: Contacts, tip: int, gripper: WorldGripper | None) -> Array:
-        """Return the wrenches of `on_bodies`, with those on the fingers added to their link.
+        """Return the wrenches of `on_bodies`; wrenches on the fingers are added to that on `tip`.
 
         `tip` is the body id of the link that carries the fingers.
         """

@@ -1,7 +1,7 @@
-"""CasADi as a peer: brazo's expressions as C code that CasADi generates.
+"""CasADi as a peer: CasADi generates C code from brazo's expressions.
 
-Both libraries compile the same arithmetic, so the comparison is one of the generated code and of
-the call interface.  CasADi's buffer interface is used, because it is the fastest one.
+Both libraries compile the same arithmetic, so only the generated code and the call interface are
+compared.  CasADi's buffer interface is used, because it is the fastest one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pinocchio as a peer: C++ with Python bindings, and with its functions for batches."""
+"""Pinocchio (C++) as a peer: single calls from Python, and its parallel functions for batches."""
 
 from __future__ import annotations
 

@@ -1,17 +1,18 @@
 """Sums of the angles of parallel joints, formed before the symbolic derivation.
 
 Joints whose axes stay parallel form a *group*, such as joints 1, 2 and 3 of a SCARA or joints 2 and
-3 of a Puma.  All vectors of the links of a group are written in one frame that does not rotate with
-these links.  The orientation of a link is a single rotation about z by the sum of the joint angles,
+3 of a Puma.  All vectors of the links of a group are written in the frame of the group, which does
+not rotate with these links.  In this frame, link i is rotated about z by a sum of joint angles,
 
     φ_i = φ_parent + δ + σ (multiplier·q + offset)
 
 so cos(q1 + q2) is kept and never expanded.  δ is a constant angle.  σ is 1, or −1 if the joint axis
-is opposite to the z axis of the group.  The rotation of link i is
+is opposite to the z axis of the group.  The sum of the first joint of a group does not contain
+φ_parent and δ.  The rotation of link i in the base frame is
 
     R_i = B(group) · Rz(φ_i) · A_i          B(new group) = B(parent's) · Rz(φ_parent) · X
 
-where A_i and X are constant.  φ_parent and δ are zero for the first joint of a group.  Multiples of
+where B is the rotation of the frame of a group, and A_i and X are constant rotations.  Multiples of
 90° are removed from φ, because they only exchange sine and cosine.
 """
 

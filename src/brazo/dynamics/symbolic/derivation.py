@@ -2,10 +2,11 @@
 
     M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F
 
-There are two forms.  For the *expanded* form, products are multiplied out (`polynomial`), then sums
-of angles and brackets are restored (`readable`), as in a textbook.  The *recursive* form keeps the
-terms that the derivation produces from link to link, and gives names to repeated terms (`shared`).
-The expanded form is the default unless it would have more than `MAX_TERMS` terms.
+There are two forms.  For the *expanded* form, products are multiplied out (`polynomial`).  Then, as
+in a textbook, products of sines and cosines are combined into functions such as cos(q₁ + q₂), and
+common factors are moved in front of brackets (`readable`).  The *recursive* form keeps the terms
+that the derivation produces from link to link, and gives names to repeated terms (`shared`).  The
+expanded form is the default unless it would have more than `MAX_TERMS` terms.
 """
 
 from __future__ import annotations

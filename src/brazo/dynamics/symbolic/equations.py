@@ -29,8 +29,11 @@ class Equations:
 
         M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F
 
-    If `form` is `"recursive"`, the matrices contain shared terms.  `steps` lists them as (symbol,
-    expression) in the order of evaluation.  If `form` is `"expanded"`, `steps` is empty.
+    K q̇ is the viscous friction, and F is the external force and moment on the tool.
+
+    If `form` is `"recursive"`, the matrices contain symbols x1, x2, … for common subexpressions,
+    the *shared terms*.  `steps` lists the shared terms as (symbol, expression) in the order of
+    evaluation.  If `form` is `"expanded"`, `steps` is empty.
     """
 
     mechanism: Mechanism
@@ -162,7 +165,10 @@ class Equations:
 
     @cached_property
     def terms(self) -> dict[str, int]:
-        """Number of terms of M, C and G after brackets, but not shared terms, are expanded."""
+        """Number of terms of M, C and G, with all products multiplied out.
+
+        Each shared term counts as one symbol.
+        """
         return {
             name: sum(len(sp.Add.make_args(sp.expand(x))) for x in matrix if x != 0)
             for name, matrix in (("M", self.M), ("C", self.C), ("G", self.G))

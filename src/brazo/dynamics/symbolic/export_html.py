@@ -90,8 +90,8 @@ class HtmlNotation(Notation):
 def equations_html(equations: Equations, most: int = MOST) -> str:
     """HTML sections of shared terms, M, C, G, friction and tool position.
 
-    Long entries are cut, so that shared terms, M, C, G and friction have about `most` characters in
-    total.
+    Shared terms are the `steps` of the equations.  Long entries are cut, so that shared terms, M,
+    C, G and friction have about `most` characters in total.
     """
     return _Sheet(equations, most).html()
 

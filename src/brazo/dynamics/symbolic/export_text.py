@@ -19,7 +19,7 @@ ROUNDED = "numbers are shown with six digits"
 
 
 def text(equations: Equations, width: int) -> str:
-    """Text of shared terms, M, C, G, friction and tool position, entry by entry.
+    """Text of `Equations.steps`, M, C, G, friction and tool position, entry by entry.
 
     Zero entries of M, C, G and friction are left out.  Equal entries of M are written once.
     """

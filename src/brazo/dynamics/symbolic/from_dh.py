@@ -324,7 +324,10 @@ def _writable(expression: Expr) -> bool:
 
 
 def _solids(sizes: dict[str, list[Expr]], mass: Expr) -> Iterator[list[Expr]]:
-    """Yield the principal moments of a solid; a cylinder has three sets: axis along x, y and z."""
+    """Yield the three principal moments of a solid.
+
+    A cylinder yields three times: with its axis along x, y and z.
+    """
     if "box" in sizes:
         x, y, z = (s**2 for s in sizes["box"])
         yield [mass * (y + z) / 12, mass * (x + z) / 12, mass * (x + y) / 12]

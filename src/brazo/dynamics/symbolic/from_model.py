@@ -1,6 +1,7 @@
 """Conversion of a robot model to a `Mechanism`.
 
-A serial D-H robot gets symbols for its parameters; any other robot keeps its numbers.
+The mechanism of a serial robot with a D-H table has symbols for the parameters of the robot.  The
+mechanism of any other robot has numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Expr = Any
 def mechanism_of(model: Model) -> Mechanism:
     """Mechanism of a robot, with symbols for its parameters.
 
-    A robot that is not serial or has no D-H table has numbers instead of symbols.
+    If the robot is not serial or has no D-H table, the mechanism has numbers instead of symbols.
     """
     model = model.require_tree("equations are derived for serial and tree robots only")
     if missing := model.missing_inertia:

@@ -4,9 +4,11 @@
     P = −Σ m gᵀ p
     C_ij = Σ_k ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k          G = ∂P/∂q
 
-Jv and Jω are the Jacobians of a link's centre of mass and of its angular velocity.  Their columns
-are propagated from link to link in the frames of `brazo.dynamics.symbolic.axes`.  No force balance
-is used, so the result is independent of Newton–Euler.
+The sums are over the links.  m is the mass of a link, p the position of its centre of mass, I its
+inertia tensor about the centre of mass, and g the gravity vector.  Jv and Jω are the Jacobians of
+the centre of mass and of the angular velocity of the link.  Their columns are propagated from link
+to link in the frames of `brazo.dynamics.symbolic.axes`.  No force balance is used, so the result is
+independent of Newton–Euler.
 
 The scalars are elements of a ring (`Ring`): polynomials for the expanded form, or graph nodes for
 the recursive form.  A ring has the methods `embed` (converts a constant of the robot), `cos_sin`
@@ -47,7 +49,8 @@ class Ring(Protocol):
 class LinkMotion:
     """Pose of a link, and its Jacobian columns in the frame of its group of parallel axes.
 
-    `omega` and `speed` map the index of a coordinate to its Jacobian column.
+    `brazo.dynamics.symbolic.axes` describes these groups.  `omega` and `speed` map the
+    index of a coordinate to its Jacobian column.
     """
 
     axes: LinkAxes | None

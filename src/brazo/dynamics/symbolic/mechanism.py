@@ -1,10 +1,11 @@
 """`Mechanism`: a robot model with SymPy expressions instead of numbers.
 
+The pose of a body in its parent is, as in `brazo.model.description`,
+
     T_parent_body(q) = before · motion(axis, multiplier·q + offset) · after
 
-is the pose of a body in its parent, as in `brazo.model.description`.  A rotation has nine scalars,
-row by row, and a position has three.  Every scalar is a SymPy expression, or a plain number if the
-robot has no symbols.
+A rotation has nine scalars, row by row, and a position has three.  Every scalar is a SymPy
+expression, or a plain number if the robot has no symbols.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class Notation:
         return text
 
     def float(self, x: float) -> str:
-        """Write a number with six digits."""
+        """Write a number with six significant digits."""
         return f"{x:.6g}"
 
     def _factor(self, value: Expr) -> str:
@@ -295,7 +295,7 @@ def _best_cut(
 ) -> int:
     """Index at which to break a full line: lowest bracket depth first, then rightmost.
 
-    A lower depth is not preferred if the line would be shorter than 0.4 `width`.
+    Indices that would leave a line shorter than 0.4 `width` are ignored.
     """
     depths = [*(depth for depth, _ in line), after]
     best, so_far = len(line), ""

@@ -30,7 +30,10 @@ class TooManyTerms(Exception):
 
 @dataclass(frozen=True)
 class Angle:
-    """An angle of the ring: expression, group of parallel axes, and `rates` ∂angle/∂q_k by k."""
+    """An angle of the ring; `rates[k]` is its derivative with respect to q_k.
+
+    `group` is the index of a group of parallel axes.
+    """
 
     expression: Expr
     group: int

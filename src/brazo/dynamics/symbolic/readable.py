@@ -1,7 +1,8 @@
 """Conversion of polynomials from their normal form (`polynomial`) to the form of textbooks.
 
 The normal form contains no squares of sines and no functions of sums of angles, only products of
-sines and cosines.  These identities are applied wherever they make the expression shorter:
+sines and cosines.  C_i and S_i are the cosine and the sine of the angle φ_i.  These identities are
+applied wherever they make the expression shorter:
 
     C_i C_j + S_i S_j → cos(φ_j − φ_i)       C_i C_j − S_i S_j → cos(φ_i + φ_j)
     C_i S_j − S_i C_j → sin(φ_j − φ_i)       C_i S_j + S_i C_j → sin(φ_i + φ_j)

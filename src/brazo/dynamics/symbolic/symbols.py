@@ -60,10 +60,10 @@ class SymbolTable:
         self._used[name] = replace(self._used[name], formula=formula)
 
     def measure(self, expression: Expr, unit: str) -> None:
-        """Give the unit of an expression to the parameters in it that have no unit yet.
+        """Derive units of parameters from `unit`, the unit of an expression.
 
-        `unit` is the unit of the expression.  A parameter gets the same unit if the expression is
-        linear in it with a numeric coefficient, as L1 and d in `L1/2 + d`.
+        A parameter without a unit gets `unit` if it occurs in the expression only as a linear term
+        with a numeric coefficient, such as L1 and d in `L1/2 + d`.
         """
         for symbol in expression.free_symbols:
             entry = self._used.get(symbol.name)

@@ -37,9 +37,9 @@ def estimates(
     """Return the inertia of each part, computed as a solid of uniform density.
 
     The solid is the convex hull if the surface of the part is not closed.  `densities` maps part
-    names, with wildcards, to densities (kg/m³); the key "" applies to all other parts, by default
-    `ALUMINIUM`.  If `total` (kg) is given, all densities are scaled such that the parts have this
-    total mass.
+    names, with wildcards, to densities (kg/m³).  The key "" gives the density of all parts that
+    match no name; its default is `ALUMINIUM`.  If `total` (kg) is given, all densities are scaled
+    such that the parts have this total mass.
     """
     for name, value in densities.items():
         if not (math.isfinite(value) and 0.0 < value <= MAX_DENSITY):

@@ -101,8 +101,8 @@ def import_cad(
     output : str or Path
         Robot file to write; meshes and the report are written to the folder `<stem>_cad` beside it.
     mapping : mapping, optional
-        Links of parts by part name with wildcards: `{"bracket*": "link 2", "screw*": "none"}`.
-        "none" omits the part.  Parts that are not in the mapping are assigned by their names.
+        Part name with wildcards -> link: `{"bracket*": "link 2", "screw*": "none"}`.  "none" omits
+        the part.  Parts that match no key are assigned by their names.
     density : float or mapping
         Density in kg/m³, or a mapping from part name with wildcards to density; the key `""`
         applies to all other parts (default 2700, aluminium).
@@ -247,7 +247,8 @@ def _bodies(
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     """Return the contents of the mesh files, and the new lists of parts for the robot file.
 
-    The contents are given by file name, the lists by field, such as `joints[0].parts`.
+    The keys are the file names of the meshes, and fields of the robot file such as
+    `joints[0].parts`.
     """
     folder, taken = mesh_folder(output).name, set()
     files: dict[str, bytes] = {}

@@ -11,8 +11,8 @@ searched for these words:
     shoulder, waist, column, turret, carousel     the first link
     forearm, lower arm                            the third link
     upper arm                                     the second link
-    arm N, N arm                                  link N; link N + 1 if the name of any part has
-                                                  a word of the first link
+    arm N, N arm                                  link N; link N + 1 if the name of any part
+                                                  contains a word for the first link (shoulder, …)
     link N, axis N, joint N, segment N, body N    link N; also j N, l N, a N
     wrist                                         the last link but one, if the robot has
                                                   three or more moving links

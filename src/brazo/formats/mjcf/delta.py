@@ -6,9 +6,10 @@ A MuJoCo model is a tree, so the loops are cut at the platform and closed by con
                 └─ rod kb (universal joint, its two angles coupled to those of rod ka)
     base ─ platform (slides x, y, z: it stays level by construction)
 
-Rod b follows rod a because the two are sides of a parallelogram.  The bodies are placed in the
-assembled configuration with all θ = θ₀, and `ref` makes qpos the true angles and the true position
-of the platform.  The constraints are as stiff as a time step of 1 ms permits.
+Rod b follows rod a because the two are sides of a parallelogram.  The poses in the file are those
+of the configuration that `assembled` returns.  The attribute `ref` of the arm and platform joints
+is their value in this configuration, so qpos contains the true arm angles and the true platform
+position.  The constraints are as stiff as a time step of 1 ms permits.
 
 Frames are those of `brazo.body.delta_body`.  The frame of an arm has its origin on the drive axis,
 x along the arm and z up at θ = 0; `arm_inertia` is expressed in this frame.  The frame of a rod has

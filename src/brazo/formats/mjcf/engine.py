@@ -1,7 +1,8 @@
 """MuJoCo, imported on first use, with its warnings captured.
 
 By default MuJoCo prints its warnings and writes them to a log file in the working folder.  Here one
-handler is installed for the whole process; it passes a warning to the thread that caused it.
+handler is installed for the whole process.  The handler stores each warning for the thread in which
+the warning occurred.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def piece_name(visible: str, number: int) -> str:
 def drawn_name(piece: str) -> str:
     """Return the name of the visible geom to which a convex piece belongs.
 
-    `piece` is the name of any geom.  The result is empty if it is not the name of a convex piece.
+    `piece` is the name of any geom.  The result is empty if this geom is not a convex piece.
     """
     return piece.rpartition(PIECE)[0]
 

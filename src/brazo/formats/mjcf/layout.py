@@ -27,9 +27,10 @@ def axis_and_place(joint: Joint, after: Array) -> tuple[Array, Array]:
 
 
 def near_carriers(model: TreeModel, i: int, folded: Container[int] = ()) -> list[int]:
-    """Return the `APART` nearest ancestors of body i (fewer near the base); they may overlap it.
+    """Return the `APART` nearest ancestors of body i, or fewer near the base.
 
-    Bodies in `folded` are skipped; they have no MuJoCo body of their own.
+    Body i may overlap these bodies.  Bodies in `folded` are skipped, because they have no MuJoCo
+    body of their own.
     """
     found: list[int] = []
     while len(found) < APART and (i := model.bodies[i].parent) >= 0:

@@ -5,10 +5,11 @@ MuJoCo thus handles defaults, includes, angle units and orientations, and the fr
 
     T_parent_body(q) = pose · Π_k  Trans(p_k) motion(axis_k, q_k − ref_k) Trans(−p_k)
 
-with the product over the joints of the body.  For each hinge or slide joint, the `TreeModel` has
-one body.  If a MuJoCo body has several joints, the bodies of all joints but the last are massless
-and are named `<body>/<joint>`.  `ref` is converted to a constant transform, so that the joint
-coordinate is q.
+with the product over the joints k of the body.  `pose` is the pose of the body in its parent at
+q = ref.  p_k, axis_k and ref_k are the attributes `pos`, `axis` and `ref` of joint k.  For each
+hinge or slide joint, the `TreeModel` has one body.  If a MuJoCo body has several joints, the bodies
+of all joints but the last are massless and are named `<body>/<joint>`.  `ref` is converted to a
+constant transform, so that the joint coordinate is q.
 
 Bodies without joints are merged into their parent, sites become named frames, and the base is the
 world.  A ball joint becomes three rotations about x, y and z, and a free joint is read as fixed.  A
@@ -80,10 +81,10 @@ def read_mjcf(
 ) -> TreeModel | DeltaModel:
     """Read an MJCF file into a model.
 
-    `tip` is the name of the body or site that carries the tool.  By default it is the one that the
-    file stores as `brazo:tip`, otherwise `brazo.formats.tip` selects it.  A file with the root
-    element <robot> is read as URDF, with `arguments` as its xacro arguments.  For MJCF they are
-    ignored.
+    `tip` is the name of the body or site that carries the tool.  By default, it is the name that
+    the file stores as `brazo:tip`.  If there is no such name, `brazo.formats.tip` selects the tip.
+    A file with the root element <robot> is read as URDF, with the xacro arguments `arguments`.  For
+    MJCF, `arguments` are ignored.
     """
     path = Path(path)
     data = read_bytes(path)

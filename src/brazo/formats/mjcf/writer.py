@@ -5,12 +5,12 @@ no geometry and one child (such as the body between the two axes of a universal 
 into its child: the MuJoCo body of the child gets the joints of both.  A body that carries the tool
 or another named frame is not merged.
 
-MuJoCo requires a valid inertia for every moving body.  If an inertia violates its rules, mass and
+MuJoCo requires a valid inertia for every moving body.  If MuJoCo would reject an inertia, mass and
 centre of mass are kept and the tensor is changed as little as possible (see
-`brazo.formats.mjcf.inertias`).  If an inertia is unknown, the file gets a placeholder, for
-kinematics only.  Both cases are stated in a comment, in the notes of `export_mjcf`, and in
-`<custom>` (`brazo.formats.mjcf.extras`), from which the reader restores the given values.  For
-exact dynamics in memory see `brazo.formats.mjcf.compile`.
+`brazo.formats.mjcf.inertias`).  If an inertia is unknown, the file contains a placeholder, which is
+valid for kinematics only.  Both cases are stated in a comment, in the notes of `export_mjcf`, and
+in `<custom>` (`brazo.formats.mjcf.extras`), from which the MJCF reader restores the original
+values.  For exact dynamics in memory see `brazo.formats.mjcf.compile`.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ class _TreeWriter:
     def _body(self, chain: list[int]) -> None:
         """Write one MuJoCo body with the joints of all bodies in `chain`.
 
-        The MuJoCo body represents the last body of the chain.  The others are massless bodies that
-        are merged into it.
+        The MuJoCo body represents the last body of the chain.  All earlier bodies of the chain are
+        massless and are merged into the last one.
         """
         bodies, document = self.model.bodies, self.document
         last = bodies[chain[-1]]

@@ -24,7 +24,7 @@ Value = float | list[float] | list[list[float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkRow:
-    """Mass, inertia and friction of one link and its joint, and the names of these fields.
+    """Mass, inertia and friction of one link and its joint, and their field names in the file.
 
     A field name such as `com_field` is empty if a robot file has no such field for the link, e.g.
     for the rods of a Delta robot.

@@ -69,8 +69,9 @@ class RobotFile:
     def radii(self) -> tuple[float, ...]:
         """Radii (m) of the joints and the tool flange in the generated geometry.
 
-        They are those of `body: radii`, or are computed from the lengths in the file.  They do not
-        change with the `overrides` of `build`.  A Delta robot has one radius, that of its drives.
+        The radii are given in the file as `body: radii`, or else computed from the lengths in the
+        file.  The `overrides` of `build` do not change them.  A Delta robot has only one radius,
+        that of its drives.
         """
         if self._kind == "delta":
             return (self._own_size,)

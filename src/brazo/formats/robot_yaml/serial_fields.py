@@ -40,8 +40,8 @@ class SerialFields(CommonFields):
     def read(self, sizes: Sizes | None) -> TreeModel:
         """Return the model of the arm.
 
-        `sizes` are the radii (m) of the generated geometry, if the file has no field `body: radii`.
-        By default they are computed from the lengths.
+        `sizes` are the radii (m) of the generated geometry; if None, they are computed from the
+        lengths.  The field `body: radii` of the file overrides `sizes`.
         """
         convention: Convention = "standard"
         if "convention" in self.fields:

@@ -100,8 +100,8 @@ def _inline(node: Node, column: int, tail: int = 0) -> str:
 def _tails(count: int, tail: int) -> list[int]:
     """Return, for each of `count` items in brackets, the number of characters directly after it.
 
-    Each item is followed by a comma.  The last one is followed by the closing bracket and `tail`
-    further characters.
+    A comma follows each item except the last.  The closing bracket and `tail` further characters
+    follow the last item.
     """
     return [1] * (count - 1) + [1 + tail] * min(count, 1)
 

@@ -1,10 +1,10 @@
 """Resource limits for the expansion of a xacro file.
 
-A macro that calls another macro twice, over thirty levels, fits on two pages and expands to 10⁹
-elements.  A property can double a text or a list in the same way.  Every operation that copies,
-reads or evaluates data is therefore charged to a budget: in advance, or directly afterwards if a
-single operation cannot be large.  The robots of the tests need less than a twentieth of these
-limits.
+Thirty macros, each of which calls the next macro twice, fit on two pages and expand to 10⁹
+elements.  Properties can double a text or a list in the same manner.  The cost of every operation
+that copies, reads or evaluates data is therefore subtracted from a budget.  It is subtracted before
+the operation, or directly after an operation whose result cannot be large.  The robots of the tests
+need less than a twentieth of these limits.
 """
 
 from __future__ import annotations

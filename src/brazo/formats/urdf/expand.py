@@ -4,10 +4,11 @@ The macros are expanded by xacro itself (through xacrodoc, which repeats the exp
 changes).  During the expansion, some functions of xacro are replaced:
 
 * `$(find pkg)` uses `Packages`, so that no ROS installation is needed;
-* `${...}` and `$(eval ...)`, which xacro evaluates as Python, are evaluated by `expressions` with
-  the names of `functions`;
+* `${...}` and `$(eval ...)`, which xacro evaluates as Python, are evaluated by the module
+  `expressions`, with the names that the module `functions` defines;
 * reading a file, evaluating an element and evaluating a text are counted and limited, because a
-  short file can expand to a huge one: a macro can call another macro twice, over thirty levels.
+  short file can expand to a huge one: if each of thirty macros calls the next macro twice, the last
+  macro is expanded half a billion times.
 
 The replacement needs undocumented parts of xacro: `brazo.internals.xacro`.
 """
@@ -184,7 +185,10 @@ def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
 
 
 def _pay_copy(node: Any, budget: Budget) -> None:
-    """Subtract the copy of a macro or block from the budget: elements, attributes and text."""
+    """Subtract the cost of a copy of a macro or block from the budget.
+
+    Elements, attributes and text are counted.
+    """
     budget.spend_copy()
     elements, text, waiting = 0, 0, [node]
     while waiting:
@@ -260,7 +264,7 @@ def _explain(path: Path, error: Exception, stack: list[str | None] | None) -> st
     """Return a one-line message for an error of xacro: the file and the reason.
 
     The reason is the original cause if it is a BrazoError, otherwise the text of `error`.  `stack`
-    lists the files that xacro was reading; the last one is the included file.
+    lists the nested files that xacro was reading; the innermost file is the last entry.
     """
     inner: BaseException = error
     while (cause := getattr(inner, "exc", None) or inner.__cause__) and cause is not inner:

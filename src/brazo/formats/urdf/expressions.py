@@ -1,13 +1,13 @@
 """Expressions of a xacro file, `${...}` and `$(eval ...)`, evaluated without Python's `eval`.
 
-They are Python expressions and could contain anything.  They are therefore parsed and evaluated
-here node by node, limited to what a robot description needs:
+The expressions are written in Python and could contain anything.  They are therefore parsed and
+evaluated here node by node.  Only what a robot description needs is allowed:
 
 * numbers, strings, lists, tuples and dictionaries, and the operators on them;
 * comparisons, `and`, `or`, `not`, `a if c else b`, subscripts, comprehensions;
 * calls of a `XacroFunction`, which only this package creates (see `functions`), and of a few
   methods of strings and dictionaries;
-* a dot after a namespace or after data read from YAML, which is a look-up by name.
+* `a.b`, where a is a namespace or data read from YAML: the entry of a with the name b.
 
 Every value is plain data.  No class, frame or module can be reached, because no node type gives
 access to one.  Evaluation is charged to a `Budget`, which limits time and memory.

@@ -3,7 +3,7 @@
 xacro gives its files most of Python's builtins.  Here each allowed name is listed.  Functions whose
 time or memory is not bounded by the size of their arguments are limited (`range`, `round`) or
 omitted (`factorial`, `comb`, `perm`, `prod`).  `load_yaml` reads only from the folder of the xacro
-file, its package and the packages that it uses.
+file, its package and the packages that the file uses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Conversion of a URDF or xacro file to one clean URDF element tree.
 
-The file is parsed by lxml without any access outside it: no network, no external DTD, no entities.
+lxml parses the file without access to anything else: no network, no external DTD, no entities.
 A file that declares entities is rejected, which prevents external entities and exponential
 expansion ("billion laughs").  A few errors that cannot change a number (an undeclared prefix, `--`
 inside a comment, an invalid byte, a late XML declaration) are ignored with a warning.  Any other

@@ -1,9 +1,10 @@
 """Reader of URDF and xacro files into a `TreeModel`; the public function is `read_urdf`.
 
-A URDF joint places its child link at `origin · motion(axis, q)`, so the body frame is the moved
-joint frame and `after` is the identity.  Links with fixed joints are merged
-(`brazo.formats.assembly`).  A floating joint on the root link only places the robot and is read as
-fixed.  Planar joints and other floating joints become several joints (`brazo.formats.composed`).
+A URDF joint places its child link at `origin · motion(axis, q)`.  The body frame is therefore the
+moved joint frame, and the transform `after` of the `Joint` is the identity.  Links with fixed
+joints are merged (`brazo.formats.assembly`).  A floating joint on the root link only places the
+robot and is read as fixed.  Planar joints and other floating joints become several joints
+(`brazo.formats.composed`).
 """
 
 from __future__ import annotations

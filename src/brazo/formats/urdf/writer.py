@@ -2,14 +2,14 @@
 
 The frame of a URDF link is on its joint axis: T_parent_link(q) = origin · motion(axis, q).  The
 frame of a `TreeModel` body can be elsewhere (`after`), such as at the far end of a standard D-H
-link.  If `after` translates only along the axis, or the joint is prismatic, the two transforms
-commute,
+link.  If `after` translates only along the joint axis a, or the joint is prismatic, motion and
+`after` can be exchanged,
 
     before · motion(a) · after = (before · after) · motion(Rᵀ a),      R: rotation of `after`,
 
-and the link is written with the body frame.  Otherwise a link without inertia, `<name>_axis`, is
-moved by the joint, and the link is connected to it by a fixed joint.  Every frame thus keeps its
-pose, and its name except for spaces, which become underscores.
+and the link is written with the body frame.  Otherwise the joint moves an additional link
+`<name>_axis` without inertia, and a fixed joint connects the link of the body to this additional
+link.  Every frame keeps its pose.  It also keeps its name, with underscores instead of spaces.
 
 Numbers are written with all their digits.  Data that URDF does not support is omitted, listed in a
 comment and returned as a note.

@@ -1,4 +1,4 @@
-"""Closed-form inverse kinematics: a solver for each family of arms that finds all IK solutions.
+"""Closed-form inverse kinematics: one solver per family of arms; it finds all IK solutions.
 
 `recognise(chain)` chooses the solver from the geometry of the joint axes, or returns the reasons
 why the arm belongs to none of the families.

@@ -1,7 +1,8 @@
 """Compiled kernel that computes all branches of a closed form and chooses the best one.
 
-Its graph contains the candidates of the formula, Newton refinement, errors by forward kinematics
-and joint limits. The *slot* of a branch is its index. Inputs for each target:
+The kernel's graph contains the candidates of the formula, Newton refinement, errors by forward
+kinematics and joint limits. The *slot* of a branch is its index. B is the number of branches and n
+the number of joints of the chain. Inputs for each target:
 
     T      16       target pose; a rounded rotation matrix is replaced by the nearest exact one
     q0     n + 1    start values of the chain's joints, and 1 if the user gave them, otherwise −1
@@ -21,7 +22,7 @@ The batch kernel returns `BranchRows` instead, which needs less memory traffic.
 
 The best branch is chosen from the allowed branches that reach the target within the limits.
 Branches whose orientation error exceeds the smallest one by more than the tolerance are discarded.
-Of the others, the nearest to q0 is chosen.
+Of the remaining branches, the nearest to q0 is chosen.
 
 Closed forms lose precision near double roots (a stretched arm). They are also inexact for arms with
 axes that are only nearly parallel or nearly intersect, because the formulas treat these axes as

@@ -105,8 +105,8 @@ def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
 def elbows(shape: DeltaShape, P: Vector) -> list[tuple[Pair, Pair, Scalar]]:
     """Return (OUT, IN, reaches) for each arm, for any scalar type.
 
-    OUT and IN are (cos θ, sin θ) for the two elbow positions. `reaches` is ≥ 0 where the arm
-    reaches P (three scalars).
+    P contains the three coordinates of the platform centre. OUT and IN are (cos θ, sin θ) for the
+    two elbow positions. `reaches` is ≥ 0 if the arm reaches P.
     """
     arms = []
     for phi in shape.azimuths:

@@ -1,10 +1,10 @@
 """The Delta robot as a `ClosedForm`; its branches are the eight combinations of elbow positions.
 
-The joint angles are computed by `delta.py`. Some combinations reach the target only in the upper
-assembly, the upper of two possible positions of the platform. They are not valid, because the
-errors are computed by forward kinematics of the lower assembly. The platform does not rotate, so
-every branch has the same orientation error: the angle between the target orientation and the fixed
-orientation of the tool.
+The joint angles are computed by `delta.py`. At given joint angles, the platform has two possible
+positions, the lower and the upper assembly. The robot works in the lower assembly, and the errors
+of a branch are computed with it. A branch that reaches the target only in the upper assembly is
+therefore not valid. The platform does not rotate, so every branch has the same orientation error:
+the angle between the target orientation and the fixed orientation of the tool.
 """
 
 from __future__ import annotations

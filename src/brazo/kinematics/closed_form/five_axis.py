@@ -9,13 +9,14 @@ tool axis cannot leave the plane of the arm. The rule for a full pose is:
   pitch is never changed to increase the reach: if the arm cannot reach the position with this
   orientation, there is no solution.
 
-Equations: let f = a₂ × a₁ be the forward direction, and p_f, p_l the components of the target
-position along f and a₂. At yaw q₁ the target must have the lateral offset o of the arm:
-−p_f sin q₁ + p_l cos q₁ = o. This equation has two solutions: the arm faces the target, or it faces
-away from it and reaches backwards. In the plane of the arm, the feasible orientations are rotations
-by q₅ about the tool axis, then by ψ about a₂. The orientation nearest to the target has a closed
-form (`planar.nearest_two_turns`). ψ determines the position of axis 4. Two links reach this
-position with the elbow on either side, and q₄ completes ψ.
+Equations: let a₁ and a₂ be the directions of axes 1 and 2 at q = 0, f = a₂ × a₁ the forward
+direction, and p_f, p_l the components of the target position along f and a₂. At yaw q₁ the target
+must have the lateral offset o of the arm: −p_f sin q₁ + p_l cos q₁ = o. This equation has two
+solutions: the arm faces the target, or it faces away from it and reaches backwards. In the plane of
+the arm, the feasible orientations are rotations by q₅ about the tool axis, then by ψ about a₂. The
+orientation nearest to the target has a closed form (`planar.nearest_two_turns`). ψ determines the
+position of axis 4. Two links reach this position with the elbow on either side, and q₄ is such
+that the rotations of joints 2 to 4 add up to ψ.
 
 If the tool is not on axis 5, it moves sideways during a roll, so yaw depends on roll. In this case
 q₅ is found by a numerical search.
@@ -24,8 +25,8 @@ Branches:
 
 - FRONT: the tool is on the forward side of axis 1; otherwise BACK. The forward side is the side of
   the tool at q = 0. If the arm is vertical at q = 0, it is the side to which positive q₂ tilts it.
-- ABOVE: the elbow is above the line from shoulder to wrist if the arm reaches out horizontally to
-  the side of the tool; otherwise BELOW.
+- ABOVE or BELOW: side of the line from shoulder to wrist on which the elbow is. ABOVE is the upper
+  side if this line is horizontal and points to the side of axis 1 on which the tool is.
 
 If the tool is on axis 1, the target orientation determines the yaw, and FRONT means that the tool
 axis is tilted forward. If the tool axis is also vertical, q₁ keeps its value from q0 (0 without

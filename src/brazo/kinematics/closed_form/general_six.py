@@ -1,19 +1,19 @@
 """Inverse kinematics of any arm with six revolute joints: all real solutions, up to sixteen.
 
 `elimination` reduces the closed loop of arm and target to a trigonometric polynomial G of degree 8
-in the angle of one joint. G is sampled at 24 angles, more than the 17 that determine it; the
-coefficients above degree 8 measure the rounding error. The zeros of G are located on a grid, from
-the values of G and its derivatives. Minima of |G| close to zero count as double zeros, because
-rounding may have removed both zeros. Each zero determines the other five joints. Newton steps on
-the tool pose refine all six joint values to rounding. A solution is accepted if its forward
-kinematics reach the target.
+in the angle of one joint, the kept joint. G is sampled at 24 angles, although 17 angles determine
+it: the coefficients above degree 8 measure the rounding error. The zeros of G are located on a
+grid, from the values of G and its derivatives. Minima of |G| close to zero count as double zeros,
+because rounding may have removed both zeros. Each zero determines the other five joints. Newton
+steps on the tool pose refine all six joint values to rounding. A solution is accepted if its
+forward kinematics reach the target.
 
 The loop of an arm can be written in eight forms (`elimination.Reading`). Their solutions are equal
 in exact arithmetic, but their rounding errors differ by many orders of magnitude. For each arm the
-best form for random poses is chosen once. The best form with another kept joint is used in addition
-for targets at which the first form is degenerate or gives an odd number of solutions. If both forms
-are degenerate, Newton's method starts from random configurations. Arms for which G vanishes
-identically in all forms are not supported.
+form with the smallest rounding error at random poses is chosen once. A second form, the most
+accurate one with another kept joint, is also used at targets where the first form is degenerate or
+gives an odd number of solutions. If both forms are degenerate, Newton's method starts from random
+configurations. Arms for which G vanishes identically in all forms are not supported.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _fk(X: Array, q: Array) -> Array:
 def _equations(reading: Reading, T: Sequence[Any]) -> tuple[Any, Any, Any]:
     """Return K, the right side and the six equations of a reading (form of the loop equation).
 
-    They are the results of `loop_target`, `right_side` and `equations` in `elimination`. T (12
+    The functions `loop_target`, `right_side` and `equations` of `elimination` compute them. T (12
     scalars) is the target.
     """
     K = elimination.loop_target(reading, T)
@@ -455,8 +455,8 @@ def finished(
 def _best(q: Array, branch: Array, rule: Array, rigid: Array, best: Array) -> None:
     """Write the best solution of each target to `best` (N, 11), described in `compiled.py`.
 
-    It is the allowed solution within the limits that is nearest to q0. `rigid` (N, 1) is 1 where
-    the target is a pose.
+    The best solution is the one nearest to q0, of those within the limits whose slot `rule` allows.
+    `rigid` (N, 1) is 1 where the target is a pose.
     """
     usable = (branch[..., 0] > 0) & (branch[..., 1] == 0) & (rule[2:] > 0)
     away = np.where(usable, branch[..., 4], math.inf)

@@ -27,7 +27,7 @@ def of_angle(angle: Scalar) -> Pair:
 
 
 def angle_of(a: Pair) -> Scalar:
-    """Return the angle in (−π, π] of a pair (cos, sin), which may be scaled."""
+    """Return the angle in (−π, π] of (cos, sin), or of any positive multiple of this pair."""
     return atan2(a[1], a[0])
 
 

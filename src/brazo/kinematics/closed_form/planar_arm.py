@@ -2,8 +2,8 @@
 
 In the plane perpendicular to the axes (`planar.py`), the tool of a 2R arm is the end of the second
 link. Its position has two solutions, each with its own orientation. With a third joint, the heading
-ψ is the one nearest to the target orientation. ψ determines the position of axis 3, which two links
-reach.
+ψ of the tool is the one nearest to the target orientation. ψ determines the position of axis 3,
+which the first two links reach with the elbow on either side.
 
 Branches: LEFTY means that the elbow is left of the line from axis 1 to the end of the second link,
 seen from the tip of axis 1; RIGHTY means that it is right of this line. If the end of the second

@@ -1,13 +1,13 @@
-"""Position IK of arms with three joints, with named branches: R-R-R (any axes) and R-R-P.
+"""Position IK of three joints, with named branches: R-R-R (any axes) and R-R-P.
 
-`NamedArm` solves the first three joints of an arm with a spherical wrist, where the point is the
-wrist centre. `PointArm` uses it for a spatial arm with three joints, where the point is the tool.
-Only the position is solved; the orientation follows from it.
+`NamedArm` computes joints 1 to 3 from the target position of one point of the arm. For an arm with
+a spherical wrist, the point is the wrist centre. For a spatial arm with three joints, the point is
+the tool, and `PointArm` is the solver. The tool orientation of such an arm cannot be chosen.
 
 The names of R-R-R branches are explained in `spherical_wrist.py`. For an R-R-P arm whose axes 1 and
-2 intersect, LEFTY and RIGHTY have the meaning that is explained there, OUT is the larger solution
-for q₃ and IN the smaller one. If axes 1 and 2 of an R-R-P arm are parallel, LEFTY means that axis 2
-is left of the line from axis 1 to the point, seen from above.
+2 intersect, LEFTY and RIGHTY have the same meaning as for an R-R-R arm. OUT is the branch with the
+larger q₃, IN the branch with the smaller q₃. If axes 1 and 2 of an R-R-P arm are parallel, LEFTY
+means that axis 2 is left of the line from axis 1 to the point, seen from above.
 """
 
 from __future__ import annotations

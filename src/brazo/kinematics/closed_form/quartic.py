@@ -3,9 +3,9 @@
     f(θ) = Σ wₖ (aₖ + bₖ cos θ + cₖ sin θ)² + (a + b cos θ + c sin θ) = 0        up to four θ
 
 With t = tan((θ − θ₀)/2), f is a quartic in t whose leading coefficient is f(θ₀ + π). θ₀ is chosen
-where this value is large, so that no root is lost at infinity. The quartic without its cubic term,
-y⁴ + p y² + q y + r, is the product of (y² + α y + β) and (y² − α y + γ) (Descartes 1637). α² is a
-root u ≥ 0 of
+where this value is large, so that no root is lost at infinity. A shift of t by a constant removes
+the cubic term. The result y⁴ + p y² + q y + r is the product of (y² + α y + β) and (y² − α y + γ)
+(Descartes 1637). α² is a root u ≥ 0 of
 
     u³ + 2 p u² + (p² − 4 r) u − q² = 0,
 

@@ -1,9 +1,9 @@
 """SCARA arms with one redundant joint, such as R-R-R-P-R.
 
 These arms have four parallel revolute joints and a prismatic joint, so three links lead to the
-wrist. The target determines the heading ψ of the tool and the position W of the last axis. With the
-links l₁, l₂, l₃ (complex numbers of lengths L₁, L₂, L₃, see `planar.py`) the joint angles must
-satisfy
+wrist. The target determines the heading ψ of the tool and the position W of the last axis. Let l₁,
+l₂, l₃ be the links (complex numbers of lengths L₁, L₂, L₃, see `planar.py`), and α, β, γ the
+rotations of the first three revolute joints. The rotations must satisfy
 
     W = e^{iα} (l₁ + e^{iβ} (l₂ + e^{iγ} l₃)).
 
@@ -277,7 +277,10 @@ class RedundantScara(ClosedForm):
 
 
 def _turns(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tuple[Array, Array]:
-    """Return the angles α and β (..., 2) of `two_links` in rad for complex W (...)."""
+    """Return the angles α and β (..., 2) of `two_links` in rad for complex W (...).
+
+    If W is 0, α is `free` (rad).
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         ways = two_links(l1, l2, (np.real(W), np.imag(W)), of_angle(np.asarray(free, dtype=float)))
     alpha, beta = (

@@ -3,14 +3,15 @@
 Examples are R-R-P-R and P-R-R-R. The arm may have a fifth joint at its end, which is revolute and
 perpendicular to the others and pitches the tool.
 
-In the plane perpendicular to the axes (`planar.py`), the target orientation determines the heading
-ψ of the last link and, with five joints, the pitch θ. The third revolute axis is then at
+Positions in the plane perpendicular to the axes are complex numbers (`planar.py`). The target
+orientation determines the heading ψ of the last link and, with five joints, the pitch θ. p is the
+target position. x(θ) is the tool position if joint 5 is at θ and all other joints are at 0. P₃ is
+the position of the third revolute axis at q = 0. For the target, this axis is at
 
-    W = p − e^{iψ} (x(θ) − P₃),
+    W = p − e^{iψ} (x(θ) − P₃).
 
-where p is the target position, x the tool and P₃ the third axis at q = 0. Two links reach W with
-the elbow on either side. The third revolute joint completes the heading, and the prismatic joint
-sets the height.
+Two links reach W with the elbow on either side. The third revolute joint completes the heading, and
+the prismatic joint sets the height.
 
 Orientation: four joints rotate the tool only about the vertical; a fifth joint also pitches it. The
 position is always reached exactly. The orientation is the feasible one with the smallest angle to

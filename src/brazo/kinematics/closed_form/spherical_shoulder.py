@@ -1,12 +1,14 @@
 """Six-joint arms with a spherical shoulder: the axes of the first three joints meet in a point.
 
-Read from tool to base, this is an arm with a spherical wrist:
+The pose of the tool is T = X₀ S₁(q₁) X₁ … S₆(q₆) X₆, with the constant transforms Xᵢ and the joint
+rotations Sᵢ of `brazo.kinematics.chain`. The inverse of T is the pose of the reversed arm, from
+tool to base:
 
     T⁻¹ = X₆⁻¹ S₆(−q₆) X₅⁻¹ … S₁(−q₁) X₀⁻¹.
 
-`spherical_wrist` solves this reversed arm for T⁻¹. The order and the signs of its joint values are
-then reversed. The branch names are those of the reversed arm: its "arm" is the part from the tool
-to the shoulder, its "wrist" is the shoulder.
+The reversed arm has a spherical wrist, so `spherical_wrist` solves it for T⁻¹. The order and the
+signs of the joint values found are then reversed. The branch names are those of the reversed arm:
+its "arm" is the part from the tool to the shoulder, its "wrist" is the shoulder.
 """
 
 from __future__ import annotations

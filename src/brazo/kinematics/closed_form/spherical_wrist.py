@@ -8,8 +8,8 @@ and q₃ (`position.py`, up to four solutions). The remaining rotation is that o
 
     R₃₆ = Rz(q₄) R₄ Rz(q₅) R₅ Rz(q₆).
 
-Its last entry is linear in cos q₅ and sin q₅. This gives two values of q₅, each with one q₄ and one
-q₆.
+The entry (3, 3) of R₃₆ is linear in cos q₅ and sin q₅. This gives two values of q₅, each with one
+q₄ and one q₆.
 
 Branch names of arms with parallel axes 2 and 3: a₁ and a₂ are the directions of axes 1 and 2, and f
 = a₂ × a₁ is the forward direction of the arm. o is the offset of the wrist centre along a₂ from the

@@ -14,9 +14,9 @@ Its other two entries give one q₆ for each q₅.
 Joints 2 to 4 are a planar arm (`planar.py`). The direction of axis 5 gives ψ = q₂ + q₃ + q₄, which
 determines the position of axis 4. Two links reach this position with the elbow on either side.
 
-Branch names are those of arms with a spherical wrist. f = a × a₁ is the forward direction, o = h +
-b·t₅ is the offset of the point where axes 5 and 6 intersect, and s is the component along f of the
-vector from axis 1 to this point.
+Branch names are those of arms with a spherical wrist. a₁ is the direction of axis 1, f = a × a₁ is
+the forward direction, and o = h + b·t₅ is the offset of the point where axes 5 and 6 intersect. s
+is the component along f of the vector from axis 1 to this point.
 
     LEFTY  s·o ≥ 0 (o = 0 counts as positive), otherwise RIGHTY
     ABOVE  ((axis 3 − axis 2) × (axis 4 − axis 2)) · a has the sign of s, otherwise BELOW
@@ -103,7 +103,7 @@ class ThreeParallel(ClosedForm):
     )
 
     def __init__(self, chain: Chain, b6: float) -> None:
-        """Make the solver; b6 (m) is the position along axis 6 of its intersection with axis 5."""
+        """Make the solver; b6 (m) is the coordinate on axis 6 where axes 5 and 6 intersect."""
         self.chain = chain
         X1, X2, X3, X4 = chain.X[1:5]
         X5 = chain.X[5] @ translate(z=b6)
@@ -160,8 +160,8 @@ class ThreeParallel(ClosedForm):
 
         `wrist` contains q₁, q₆, `loose` and `along` (see `_wrist`). `target` contains p, R and the
         value of q₂ to use if the target does not determine it. `turns` contains the rotations of
-        joints 2 to 4 for both elbows. `inside` is ≥ 0 where axis 4 is within reach. All angles are
-        (cos, sin).
+        joints 2 to 4 for both elbow positions. `inside` is ≥ 0 where axis 4 is within reach. All
+        angles are (cos, sin).
         """
         graph = Graph()
         each, shared = graph.inputs("wrist", 6), graph.inputs("target", 14)
@@ -290,8 +290,9 @@ class ThreeParallel(ClosedForm):
     def _swung(
         self, p: Vector, q1: Pair, W: Pair, psi: Pair, q6: Pair, loose: Scalar, along: Scalar
     ) -> tuple[Pair, Pair, Pair]:
-        """Return (W, ψ, q₆), adjusted where q₆ is undetermined and axis 4 is out of reach.
+        """Return (W, ψ, q₆), changed only where q₆ is undetermined and axis 4 is out of reach.
 
+        There, q₆ moves axis 4 to the limit of the reach, or as near to it as possible.
         W is the position of axis 4 and ψ the sum of the rotations of joints 2 to 4 (see `_planar`).
         `loose` is ≥ 0 where q₆ is undetermined. `along` is the component of axis 6 along a.
         """

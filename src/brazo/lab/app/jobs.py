@@ -121,8 +121,8 @@ class Job:
 class Jobs:
     """The background jobs of a lab.
 
-    `post(call)` queues a call for the lab's thread.  `changed(jobs)` is called with the list of
-    jobs (see `Job.shown`) when one of them changes, on any thread.
+    `post(call)` queues a call for the lab's thread.  `changed(jobs)` is called, on any thread, when
+    a job changes; `jobs` is the list of all jobs (see `Job.shown`).
     """
 
     def __init__(

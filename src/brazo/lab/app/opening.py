@@ -94,7 +94,7 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
 def gains_of(sim: Simulation) -> dict[str, dict[str, np.ndarray]]:
     """Copy the controller gains of all robots: robot -> gain name -> values.
 
-    Binding a controller to a new robot resets its gains; `set_gains` restores these copies.
+    Binding a controller to a new robot resets the gains; `set_gains` restores these copies.
     """
     return {
         name: {gain: controller.gains[gain].copy() for gain in controller.gains}

@@ -123,8 +123,8 @@ class Panel:
     def kept(self) -> Mapping[str, str]:
         """Return the project files that store the work of this panel: path -> text.
 
-        Paths are relative to the project folder.  Called on the lab's thread shortly after a
-        request; must return quickly.
+        Paths are relative to the project folder.  Called on the lab's thread at each automatic
+        save, so it must return quickly.
         """
         return {}
 
@@ -138,7 +138,7 @@ class Panel:
         """Called after recordings were added to the folder of recordings."""
 
     def run_again(self) -> None:
-        """Called before the simulation is reset to run the program from its start."""
+        """Called when the user restarts the program, before the simulation is reset."""
 
     def closed(self) -> None:
         """Called when the lab closes."""

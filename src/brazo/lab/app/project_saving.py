@@ -38,8 +38,8 @@ MOST_VIEW = 20_000  # max characters of the view that a page sends
 class ProjectSaving:
     """Saves the work of a lab in its project.  Use only on the lab's thread.
 
-    If `keep` is true, the work on shipped cells and robots and on files is saved in untitled
-    projects.
+    If `keep` is true, untitled projects store the work on cells and robots that were opened from
+    the shipped ones or from a file.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class ProjectSaving:
     def before_change(self, opening: Opening) -> None:
         """Prepare to open another cell.
 
-        Saves the current work, or discards it if `opening.fresh`, and loads the named points of the
-        project to be opened.  If this method raises, the current cell stays open, and its work is
-        still saved.
+        Saves the current work; if `opening.fresh`, deletes the work stored in the project instead.
+        Then loads the named points of the project to be opened.  If this method raises an error,
+        the current cell stays open, and its work is still saved.
         """
         if opening.fresh and opening.project is not None:
             self.flush()

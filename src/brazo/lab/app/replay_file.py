@@ -1,9 +1,9 @@
 """Export of a recording as a self-contained HTML file with a 3D replay.
 
 In the exported page, the user can rotate and zoom the view, seek, and jump to events.  The page
-works offline.  The scene is drawn as in the lab.  In each frame, joints, grippers and free bodies
-are placed as recorded; the engine computes only the poses of the bodies.  viser's serializer stores
-the frames in viser's single-file client.
+works offline.  The scene is drawn as in the lab.  In each frame, the positions of joints, grippers
+and free bodies are the recorded values.  The engine computes the poses of the links from them, but
+simulates no motion.  viser's serializer stores the frames in viser's single-file client.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ frequent and visit only the objects created since the previous full collection. 
 have become garbage are collected by `rest`, which the lab calls while it is idle and nothing moves.
 If the lab is never idle, they are collected after `LATEST` full collections.
 
-The settings apply to the process and are restored when its last lab closes.
+The settings apply to the process.  The original settings are restored when its last lab closes.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ def end() -> None:
 
 
 def rest() -> None:
-    """Collect all garbage, including frozen objects, if `DUE` full collections have skipped them.
+    """Collect all garbage, including frozen objects; called while the lab is idle.
 
-    Called while the lab is idle.
+    Nothing is done if there were fewer than `DUE` full collections since the frozen objects were
+    last included.
     """
     if _collections >= DUE:
         with _lock:

@@ -210,8 +210,8 @@ def with_new_names(found: Mapping[str, T], renamed: Mapping[str, str]) -> dict[s
     """Return a copy of `found` (robot name -> value) with the keys of renamed robots changed.
 
     `renamed` maps old names to new ones.  `found` also contains the values of deleted robots, for
-    undo.  If a robot gets the name of a deleted robot, the value of the deleted robot is stored
-    under the old name of the renamed robot.  When the rename is undone, both values change back.
+    undo.  If a robot gets the name of a deleted robot, the two robots exchange their keys.  When
+    the rename is undone, the keys are exchanged back.
     """
     names = {new: old for old, new in renamed.items()} | dict(renamed)
     return {names.get(robot, robot): value for robot, value in found.items()}

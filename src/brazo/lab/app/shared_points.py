@@ -54,7 +54,10 @@ class SharedPoints:
         self._robots = {robot: Points(some) for robot, some in points.items()}
 
     def rename_robots(self, renamed: Mapping[str, str]) -> None:
-        """Keep the points of renamed robots; `renamed` maps old robot names to new ones."""
+        """Move the points of renamed robots to the new names.
+
+        `renamed` maps old robot names to new ones.
+        """
         self._robots = with_new_names(self._robots, renamed)
 
     def rename_frames(self, renamed: Mapping[str, str]) -> None:

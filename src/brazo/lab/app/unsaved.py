@@ -2,8 +2,8 @@
 
 Each panel lists its unsaved work (`Panel.unsaved`): taught points, trajectories, dimensions, gains,
 a running program.  Before another cell, robot or file is opened, a page asks the user to save the
-work (as one file, or several in a .zip), to discard it, or to cancel.  There is no dialog if no
-work would be lost, or if `Lab.open` is called without `ask`.
+work (as one file, or several in a .zip), to discard it, or to cancel.  The dialog is shown only if
+work would be lost.  `Lab.open` shows it only if `ask` is given.
 """
 
 from __future__ import annotations

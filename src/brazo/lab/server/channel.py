@@ -13,13 +13,13 @@ it was sent by the page in control.  Handlers run on the lab's thread.  There ar
 hold-to-run button) run on the network thread, so that they do not wait, and must return quickly.
 
 STOP (`halt`) cancels the events that are still queued.  If an event is being handled at that time,
-the robots are stopped again after it.  Events declared `still` and `free` events cause no motion
-and are not cancelled.
+the robots are stopped again after it.  `still` events and `free` events cause no motion and are not
+cancelled.
 
-If a page repeats a `free` event before it is handled, only the newest one is kept.  Events of the
-page in control take precedence over those of other pages and are never dropped: while the queue is
-full, no further events are read from that page.  At most `MAX_PAGES` pages can be open; the page in
-control is always admitted.
+If a page sends a `free` event again before the earlier one is handled, only the newest is kept.
+Events of the page in control take precedence over those of other pages and are never dropped: while
+the queue is full, no further events are read from the page in control.  At most `MAX_PAGES` pages
+can be open; the page in control is always admitted.
 """
 
 from __future__ import annotations

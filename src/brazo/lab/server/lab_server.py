@@ -26,7 +26,7 @@ PORTS_TO_TRY = 100
 
 
 class LabServer:
-    """Web server of the lab: viser with access checks, the lab's page, channel and transfers.
+    """Web server of the lab: viser with access checks, page, `PageChannel`, downloads, uploads.
 
     `note` states why the requested port is not used; it is empty if that port is used.
     """

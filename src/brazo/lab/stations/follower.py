@@ -1,4 +1,4 @@
-"""Page of the follower station: state of the robot, its mapping, and local joint motion.
+"""Page of the follower station: robot state, mapping from the master, and local joint motion.
 
 While no master is engaged, the joints can be moved from the page at reduced speed.  A master that
 engages during such a motion waits until the robot is at rest.  STOP enters HOLD, even while a
@@ -24,7 +24,7 @@ from brazo.teleop.stations import FollowerStation
 
 
 class FollowerPanel(Panel):
-    """Panel of the follower: joints, tool position, tracking error and mapping."""
+    """Panel of the follower: joints, tool position, tracking error and mapping from the master."""
 
     id, title, icon, side, order = "follower", "Follower", "robot", "left", 10
     rate = 20.0

@@ -4,11 +4,12 @@ Unknown values are never shown as if they were known.  The state of a link is on
 
     waiting   no peer has connected yet
     up        last message at most three heartbeats old
-    late      last message older than that, but within the timeout of the link
-    dead      connection lost, or the control loop of this end has stopped
+    late      last message more than three heartbeats old, but within the timeout of the link
+    dead      last message older than the timeout, connection lost, or the control loop of this end
+              has stopped
 
-At the follower, the state of the follower is always shown.  At the master, it is shown only while
-the link is up or late.
+At the follower, the state of the follower is always shown.  At the master, the state of the
+follower is shown only while the link is up or late.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ arithmetic on fixed memory.  `NativeSteps` makes such steps ("native steps") in 
 the controllers to the recorded row.  It makes several steps in one call if no Python code has to
 run between them.  Two cases remain in Python:
 
-* whole steps with a part that has no native implementation: exact mode, Coulomb friction
-  computed in `brazo.world.friction`, loops of a Delta, welding grippers, controllers in Python,
-  ideal positioning, faults of encoders and commands;
-* the second half of a step with an event: a contact begins or ends, a gripper grasps or releases
-  a body, or the engine issues a warning.
+* Steps with a part that has no native implementation: exact mode, Coulomb friction computed in
+  `brazo.world.friction`, loops of a Delta, welding grippers, controllers in Python, ideal
+  positioning, faults of encoders and commands.
+* After an event in the engine's part of a step, the rest of this step.  An event is a contact that
+  begins or ends, a body that is grasped or released, or a warning of the engine.
 
     steps           interface for the simulation
     batch_code      machine code of controllers, recorded rows and references

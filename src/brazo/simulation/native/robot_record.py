@@ -1,6 +1,7 @@
-"""Record of one robot in the memory that steps in machine code ("native steps") read.
+"""Record of one robot: data for simulation steps in machine code ("native steps").
 
-It contains the addresses of the controller's kernel, the state of the robot and its reference.
+The record contains the addresses of the controller's kernel, of the robot's state and of its
+reference.
 """
 
 from __future__ import annotations

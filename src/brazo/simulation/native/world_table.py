@@ -1,7 +1,8 @@
 """Memory that the machine code of `world_code` reads and writes, for one compiled world.
 
 Addresses of the engine's arrays are written once.  `ready` updates the entries that may change
-between two steps: grasps, contact levels and the ring buffer of the last states.
+between two steps: grasps, contact levels (near or touching, see `brazo.world.contact_events`) and
+the ring buffer of the last states.
 """
 
 from __future__ import annotations

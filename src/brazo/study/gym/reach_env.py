@@ -154,6 +154,6 @@ def _info(distance: float, reached: bool) -> dict[str, Any]:
 
 
 def _infos(distance: Array, reached: Array) -> dict[str, Any]:
-    """Return the info of all environments, with masks, in the format of Gymnasium vector envs."""
+    """Return the infos of a Gymnasium vector environment: arrays, and masks of valid entries."""
     every = np.ones(len(distance), dtype=bool)
     return {"distance": distance, "_distance": every, "success": reached, "_success": every}

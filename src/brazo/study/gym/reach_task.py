@@ -56,7 +56,7 @@ class ReachTask:
     steps : max steps of an episode.
     tolerance : distance (m) of the tool from the goal below which the goal is reached.
     spread : a random goal is the tool position at joint positions that differ from the start pose
-        by at most this value (rad); for prismatic joints by a tenth of it (m).
+        by at most this value (rad), or by a tenth of this value (m) for prismatic joints.
     start : the start pose, by name or (n,); default: the first pose of the robot, or zero.
     """
 

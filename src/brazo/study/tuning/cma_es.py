@@ -1,8 +1,8 @@
 """CMA-ES on the logarithms of positive factors (Hansen, The CMA evolution strategy, 2016).
 
-The state of the optimiser is computed again from the scores of all batches, so a search can be
-continued from its stored trials alone.  The state itself is not stored, because reading it would
-need unpickling, which can run foreign code.
+To continue a search, the state of the optimiser is computed again from the stored scores of all
+batches.  The state itself is not stored, because reading it would need unpickling, which can run
+foreign code.
 """
 
 from __future__ import annotations

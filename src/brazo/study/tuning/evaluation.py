@@ -114,10 +114,10 @@ class Evaluation:
         return total + (UNSTABLE * self._growth(gains, total[:, 0] < FAILED))[:, None]
 
     def _growth(self, gains: Mapping[str, Array], wanted: Array) -> Array:
-        """Return the spectral radius (sets,) of each gain set if it is unstable, else 0.
+        """Return the spectral radii (sets,) of unstable linear loops; 0 for stable loops.
 
-        Only the sets in the mask `wanted` (sets,) are checked; the result of other sets is 0.  If
-        the check raises an error, the result of all checked sets is 2.
+        Only the gain sets in the mask `wanted` (sets,) are checked; the value of all other sets is
+        0.  If the check raises an error, the value of all checked sets is 2.
         """
         found = np.zeros(len(wanted))
         try:
@@ -133,7 +133,7 @@ class Evaluation:
     def loops(self) -> LinearLoops:
         """Linear models of the robot for the stability check.
 
-        The operating points are on all references; the plant variants are those of the final check.
+        The operating points are on all references; the plant variants are those of `check`.
         """
         points = [operating_points(r) for r in (*self.references, *self.held_out)]
         q = np.unique(np.concatenate(points).round(12), axis=0)
@@ -179,11 +179,11 @@ class Evaluation:
     # ---- check -----------------------------------------------------------------------------
 
     def check(self, gains: Mapping[str, Any]) -> StabilityCheck:
-        """Check whether a gain set is stable beyond the cases of the search.
+        """Check whether a gain set is stable in more difficult cases than those of the search.
 
-        The cases are those of `harder`.  First the linear loop is checked at points of all
-        references, with the plant of each case.  Then the cases are simulated on all references.
-        Finally the robot must come to rest after a start error in each case.
+        `harder` returns these cases.  First the linear loop is checked at points of all references,
+        with the plant of each case.  Then the cases are simulated on all references.  Finally, in
+        each case without noise, the robot must come to rest after a start error.
         """
         controller, tests = with_gains(self.controller, gains), self._harder
         linear = self.loops.stability(controller)

@@ -74,7 +74,7 @@ def _header(result: Tuning) -> str:
 def error_rows(result: Tuning) -> list[tuple[str, ...]]:
     """Return RMS errors on the held-out trajectories as text: name, before, after, change.
 
-    The first row is the tool, the others are the joints.
+    The first row is for the tool, and each further row is for one joint.
     """
     names = ["tool", *result.robot.joint_names]
     kinds = ["prismatic", *result.robot.joint_kinds]

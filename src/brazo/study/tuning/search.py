@@ -92,7 +92,7 @@ class TuningSearch:
         }
 
     def first_candidates(self, space: GainSpace) -> list[dict[str, float]]:
-        """Return the factors of the first candidates of the search.
+        """Return the first candidates of the search, each as factors on the starting gains.
 
         These are the starting gains, the starting gains with other bandwidths (only if `kp` and
         `kd` are tuned), and the gains of the design rules.
@@ -110,7 +110,7 @@ class TuningSearch:
         return found + [space.factors(gains) for gains in self.rule_gains().values()]
 
     def fingerprint(self, space: GainSpace, objectives: list[str], numbers: list[Any]) -> str:
-        """Hash of the inputs of the search, which identifies its trials.
+        """Hash of the inputs of the search; stored trials are used only if their hash is the same.
 
         `numbers` contains further options of the search.
         """

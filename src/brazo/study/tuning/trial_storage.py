@@ -5,9 +5,9 @@ batch from the seed and the number of the batch.  A complete batch is then added
 search that was killed therefore continues with the first incomplete batch, with the same candidates
 as without the interruption.
 
-A database may come from someone else.  Optuna unpickles the state of its CMA-ES sampler, and
-snapshots in Redis, which can run any code.  Therefore another CMA-ES is used (see `cma_es`), only
-known attributes of trials are read, and Redis is rejected.
+A database may come from an untrusted source.  Optuna unpickles the state of its CMA-ES sampler and
+snapshots in Redis, and unpickling can run any code.  Therefore another CMA-ES is used (see
+`cma_es`), only known attributes of trials are read, and Redis is rejected.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TrialStorage:
         return [] if self._stored is None else list(self._stored.get_trials(deepcopy=False))
 
     def remember(self, trials: Sequence[Any]) -> None:
-        """Give the sampler trials that an earlier call has stored."""
+        """Copy stored trials to the trials in memory, which the sampler uses."""
         with quiet() as optuna:
             self._memory.add_trials([_copy(optuna, trial) for trial in trials])
 

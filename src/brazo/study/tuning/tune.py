@@ -5,10 +5,10 @@
     result.write("controllers.yaml")
 
 Candidates are proposed by Optuna or CMA-ES in batches.  One native call per task simulates all
-candidates of a batch in all cases.  The best candidates and the starting gains are then
-checked for stability, lowest score first: by the eigenvalues of the linear loops, and by
-simulations with larger deviations than in the search.  The first gain set that passes is returned.
-If none passes, `RunFailed` is raised.
+candidates of a batch in all cases.  The candidates with the lowest scores are then checked for
+stability, by the eigenvalues of the linear loops and by simulations with larger deviations than in
+the search.  The result is the stable candidate with the lowest score.  If no checked candidate is
+stable, the result is the starting gains.  If these are not stable either, `RunFailed` is raised.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ def tune(
     objectives : quantities to minimise: "error", "energy", "peak_torque", "jerk".  With several
         objectives, the field `front` of the result has the Pareto front, and `after` has the stable
         gain set with the smallest product of scores.
-    gains, per_joint, span : gains that are searched (default: all gains greater than 0 except "tf"
-        and "kt"), whether each joint has a separate factor, and the range of a factor from 1/span
-        to span.
+    gains : names of the gains to tune; default: all gains greater than 0 except "tf" and "kt".
+    per_joint, span : the search multiplies the gains by factors from 1/span to span, with one
+        factor per gain and joint if `per_joint` is true, otherwise one factor per gain.
     cases : conditions in which every candidate is simulated; default `tuning_cases(robot, dt)`.
     trials, batch : number of candidates of the sampler, and number of candidates simulated
         together.  The starting gains and the design rules are additional candidates.

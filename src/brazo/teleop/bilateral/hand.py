@@ -2,9 +2,12 @@
 
     F = K (x_wanted(t) − x) + D (ẋ_wanted(t) − ẋ)
 
+F is the force on the handle, x its position and x_wanted the reference position.  K is the
+stiffness of the operator's arm and D its damping.
+
 A relaxed human arm has a stiffness of a few hundred N/m and a damping of about 10 N s/m.  The arm
-yields to the reflected force, and thus closes a control loop through operator and link.  A
-bilateral scheme must be stable in this loop.
+yields to the reflected force, which closes a control loop through operator and link.  A bilateral
+scheme must be stable in this loop.
 """
 
 from __future__ import annotations

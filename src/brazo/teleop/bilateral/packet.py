@@ -130,7 +130,7 @@ class Inflow:
         twice       duplicate of the newest packet
         before      sent before the last restart of the peer
         unpaired    the packet's `peer` is not the id of this side
-        refused     its energy is lower than that of the newest packet: an error of the sender
+        refused     the energy sum is lower than in the newest packet: an error of the sender
         missing     skipped sequence numbers, including those of packets that arrive late
     """
 

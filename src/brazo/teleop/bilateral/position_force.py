@@ -1,14 +1,15 @@
 """Position–force scheme: bilateral control without compensation of delay.
 
-A spring and a damper pull the follower's tool to the received position of the master, and the
-contact force measured at the follower is applied to the master's handle,
+A spring and a damper pull the follower's tool, at x, to the received position x_m of the master.
+The contact force f measured at the follower is applied to the master's handle.  With the delay T of
+the link, the forces are
 
-    F_follower = K (x_m(t−T) − x) + B (ẋ_m(t−T) − ẋ),       F_master = f(t−T),
+    F_follower = K (x_m(t−T) − x) + B (ẋ_m(t−T) − ẋ),       F_master = f(t−T).
 
-where T is the delay of the link.  With negligible delay this scheme has the best transparency.
-With delay, the control loop through the wall and the operator gains energy in every round trip.
-For an operator of stiffness K_h the loop gain is about K/K_h; above 1 the contact oscillates with
-growing amplitude.  Received values are held until a newer packet arrives.
+With negligible delay this scheme is transparent: the operator feels the measured force.  With
+delay, the control loop through the operator and a touched object gains energy in every round trip.
+For an operator of stiffness K_h the loop gain is about K/K_h.  If it is above 1, the contact
+oscillates with growing amplitude.  Received values are held until a newer packet arrives.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class PositionForce:
         self._ends = {side: SchemeEnd(id) for side in ("master", "follower")}
 
     def restart(self, side: Side) -> None:
-        """Reset one side and increase its id, so that the two sides pair again."""
+        """Reset one side and increase its id; packets from before the restart are then ignored."""
         self._ends[side] = SchemeEnd(self._ends[side].inflow.id + 1)
 
     def master(

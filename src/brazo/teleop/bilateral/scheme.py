@@ -7,8 +7,8 @@
 the master's task space; `TaskMap` converts the values of the follower.  `received` contains all
 packets that arrived since the last call, in any order.  The returned force is held until the next
 call.  The two methods exchange data only by packets.  They can run in one process, or in two
-processes with one scheme object each.  Only displacements are used; each side measures them from
-its position at pairing, which is when it first receives a packet of the other side.
+processes with one scheme object each.  Only displacements are used.  Each side measures them
+from its position at pairing, the time at which it first receives a packet of the peer.
 
 Energy is measured at the tool, where force and displacement are both known exactly: a force F held
 from one call to the next does the work F·Δx.  `SchemeEnd` computes this energy for one side.

@@ -1,12 +1,14 @@
 """`TaskMap`: motion and forces of the follower's tool, expressed in the master's task space.
 
-Displacements from the tool positions at engagement are mapped by Δx_follower = S Δx_master / k, as
-in `IncrementMap`.  Forces are mapped by the transpose of S and a gain g,
+Displacements from the tool positions at engagement are mapped by Δx_follower = S Δx_master / k,
+with the direction matrix S and the scale k of an `IncrementMap`.  Forces are mapped by the
+transpose of S and a gain g,
 
     F_master = g Sᵀ F_follower,        power_master = g k · power_follower.
 
-The default g = 1/k preserves power: a follower that moves half as far as the master pushes twice as
-hard.  Any other g > 0 is passive as well, because it scales all energies by the same factor.
+The default g = 1/k preserves power.  For k = 2, the follower moves half as far as the master, and
+the force at the follower is twice the force at the master.  The mapping is passive for any g > 0,
+because g scales all energies by the same factor.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Recorded arrays of a bilateral run, and the figures of merit computed from them.
 
-tracking     |x_follower(t) − x_master(t − T)| with the delay T that minimises its RMS
-fidelity     force at the operator compared with the contact force, at the end of the run
+tracking     |x_follower(t) − x_master(t − T)|; the delay T minimises the RMS of this error
+fidelity     difference between the force on the operator and the contact force, as means over the
+             last part of the run
 passivity    min over time of the energy that both robots have put into the link; ≥ 0 if passive
-rest         remaining motion of the master in the last part of the run
+rest         peak-to-peak motion of the master in the last part of the run
 """
 
 from __future__ import annotations

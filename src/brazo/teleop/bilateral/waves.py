@@ -1,20 +1,21 @@
 """Wave variables: bilateral control that is passive for any delay.
 
-The link is modelled as an elastic line.  Each end of the line has a position y and pulls the tool
-of its robot, which is at x, with the force F of a spring and a damper,
+The link is modelled as an elastic line with the impedance b.  Each end of the line has a position
+y.  A spring (stiffness K) and a damper (damping B) connect this end to the tool of one robot, which
+is at x, and pull the tool with the force F.  `in` and `out` are the incoming and outgoing waves of
+this end:
 
-    F = K (y − x) + B (ẏ − ẋ),        in = (b ẏ + F)/√(2b),      out = (b ẏ − F)/√(2b),
+    F = K (y − x) + B (ẏ − ẋ),        in = (b ẏ + F)/√(2b),      out = (b ẏ − F)/√(2b).
 
-and the outgoing wave of one end is, after the delay, the incoming wave of the opposite end
-(Anderson & Spong 1989, Niemeyer & Slotine 1991).  Each end delivers the power F·ẏ = ½ in² − ½ out²
-to its robot.  The line therefore cannot deliver more energy than it received: it is passive for any
-delay.
+After the delay, the outgoing wave of one end is the incoming wave of the opposite end (Anderson &
+Spong 1989, Niemeyer & Slotine 1991).  Each end delivers the power F·ẏ = ½ in² − ½ out² to its
+robot.  The line therefore cannot deliver more energy than it received: it is passive for any delay.
 
 **Matching.**  A wave is not reflected at an end whose impedance equals that of the line.  The
-follower is therefore damped by D = b: in free motion it repeats the master's path after the delay,
-and the operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is compliant:
-with a one-way delay T the operator feels the stiffnesses K, b/T and K in series.  A damping B = b
-absorbs the components of the motion that are faster than K/b (rad/s).
+follower's tool therefore has the damping D = b: in free motion it repeats the master's path after
+the delay, and the operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is
+compliant: with a one-way delay T the operator feels the stiffnesses K, b/T and K in series.  A
+damping B = b absorbs the components of the motion that are faster than K/b (rad/s).
 
 **Varying delay.**  If samples of the wave were sent, repeating a sample while the delay grows would
 add energy.  Therefore the integrals ∫ out dt and ∫ ½ out² dt are sent (Niemeyer & Slotine 1998).
@@ -27,13 +28,14 @@ which uses up U and E at the same time.  With one packet per cycle this is exact
 sent.  A burst of packets is replayed at the rate at which it was produced, and a gap gives zero.
 Since ½ in² h never exceeds E, no delay variation, loss, duplication or reordering adds energy.
 Since U is used completely, the positions do not drift: at rest and without force both ends are at
-the same position.  A `smoothing` longer than h replaces h in 1/h.  It is a low-pass filter, which
-only removes energy, and it bridges short gaps.
+the same position.  A `smoothing` longer than h replaces h in 1/h.  This is a low-pass filter, which
+only removes energy and bridges short gaps.
 
-**Sampling.**  F is held over a cycle.  With A = ∫ in dt used in the cycle and Δy = (√(2b) A − F
-h)/b, the balance ½|A|²/h − ½|out h|²/h = F·Δy is exact for any cycle length.  The only
-part with a sampling error is the spring and damper between y and x.  To compensate for the hold, F
-is evaluated for the end of the cycle (B + K h instead of B).
+**Sampling.**  F is constant during a cycle.  Let A = ∫ in dt be the integral of the wave used in
+the cycle.  The end of the line then moves by Δy = (√(2b) A − F h)/b, and the balance
+½|A|²/h − ½|out h|²/h = F·Δy is exact for any cycle length.  Only the spring and damper between y
+and x have a sampling error.  To compensate for the constant F, F is evaluated for the end of the
+cycle (B + K h instead of B).
 """
 
 from __future__ import annotations

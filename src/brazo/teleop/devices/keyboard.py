@@ -9,8 +9,8 @@ repeats it (`HoldToRun`).  The first repeat follows after about half a second, l
 quickly.  A key counts as released 0.15 s after its last repeat, or 0.6 s after a single press.
 
 If several keys are held, only the last one repeats.  The enable switch therefore stays held while
-any of the keys above is held: hold space, then press and hold the motion keys.  It is released when
-no key is held, and only space enables it again.
+any of the keys above is held: hold space, then press and hold the motion keys.  The switch is
+released when no key is held, and only space closes the switch again.
 """
 
 from __future__ import annotations

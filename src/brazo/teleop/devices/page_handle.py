@@ -158,9 +158,10 @@ class PageHandle:
         self._stick.release()
 
     def stop(self) -> bool:
-        """Release all inputs and return whether any was held.
+        """Treat all inputs as released, and return whether any was held.
 
-        An input that is still held has no effect until it is released and pressed again.
+        An input that the operator still holds has no effect until the operator releases it and
+        presses it again.
         """
         with self._lock:
             held = self._taken or self._goal is not None
@@ -202,7 +203,7 @@ class PageHandle:
             )
 
     def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
-        """Set the handle to a pose that the master arm can reach.
+        """Set the handle to the pose of the master arm, which could not follow the handle.
 
         The position (m) and rotation vector (rad) are relative to the start pose.
         """

@@ -254,9 +254,9 @@ class Follower:
     def _go_along(self, new: Received, share: float) -> str:
         """Set the joint target from a command.
 
-        Return the reason if the command is implausible, else an empty string.  While the clutch is
-        held, and at the first command after its release, the target is not changed; raise a
-        `BrazoError` if the mapping then reports that the follower cannot engage.
+        Return the reason if the command is implausible, else an empty string.  Commands with the
+        clutch held, and the first command after its release, do not change the target.  For these
+        commands, raise `BrazoError` if the mapping reports that the follower cannot engage.
         """
         assert self._used is not None and self._target is not None
         point = _point(new)

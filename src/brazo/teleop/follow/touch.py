@@ -1,9 +1,10 @@
 """`Touch`: total contact wrench on a robot of a world.
 
 The wrench is the sum over all contacts of the robot's moving bodies, as computed by the physics
-engine.  It consists of the force F (N) and the moment N about the tool point p (N m), in base axes,
+engine.  It consists of the force F, in N, and the moment m about the tool point p, in N m.  Both
+are in base axes:
 
-    F = Σ f,        N = Σ (x − p) × f,
+    F = Σ f,        m = Σ (x − p) × f,
 
 where f is the force of a contact at the point x.
 """

@@ -1,14 +1,14 @@
 """`JointTracker`: joint motion that follows a moving target within all limits.
 
 The target is a position with velocity and acceleration.  It is extrapolated for at most `ahead`
-seconds, which bridges one late command.  For the remaining distance e from its position to the
-target, a joint requests the velocity
+seconds, which bridges one late command.  A joint has the acceleration limit a and the jerk limit j.
+The distance from the joint position to the target is e, and v_stop(d) is the speed from which the
+joint can stop within the distance d.  The joint requests the velocity
 
     q̇ = q̇_target + sign(e) min(k |e|, v_stop(c |e|)),   k = min(j/a, 20 s⁻¹),   c = 0.3
 
-and, while k |e| is the smaller of the two, the acceleration q̈ = q̈_target + k (q̇_target − q̇).
-v_stop(d) is the speed from which a joint stops within the distance d with acceleration a and jerk
-j; with it, the joint does not overshoot a target that jumped.  `Jog` moves the joint at the
+The term v_stop prevents overshoot when the target jumps.  If k |e| is the smaller term, the joint
+also requests the acceleration q̈ = q̈_target + k (q̇_target − q̇).  `Jog` moves the joint at the
 requested velocity.  It keeps the limits of velocity, acceleration and jerk exactly, and ensures
 that the joint can always stop within its position limits.  There is no lag at constant velocity or
 acceleration.

@@ -26,7 +26,7 @@ class Background:
     def start(self, timeout: float = 10.0) -> None:
         """Start the thread and wait until the coroutine sets `ready`, at most `timeout` seconds.
 
-        If the coroutine fails before, its error is raised here.
+        If the coroutine fails before it sets `ready`, its error is raised here.
         """
         self._thread.start()
         try:

@@ -114,7 +114,7 @@ class LinkChannel:
 
         `sent` is the time stamp (µs), by default the current time.  The sequence number is assigned
         here, so sequence numbers increase on the wire.  If the connection is closed, nothing is
-        sent and no error is raised: the task that reads the connection detects this.
+        sent and no error is raised: the task that reads from the connection detects the closing.
         """
         self.seq += 1
         stamp = now_us() if sent is None else sent

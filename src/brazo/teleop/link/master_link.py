@@ -10,7 +10,7 @@
 A broken connection is opened again, with increasing pauses between the attempts.  Nothing is queued
 while there is no connection: an unsent command is replaced by the next one, and `set` raises an
 error.  If the connection breaks before a setting is sent, `answers` returns a failure.  No commands
-are sent while the acknowledgement of earlier commands by the follower is overdue.
+are sent while the follower's acknowledgement of an earlier command is overdue.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class MasterLink(InBackground):
                 raise BrazoError(f"{self.url}: not connected after {timeout:g} s: {why}")
 
     def engage(self) -> int:
-        """Request engagement with the next command; return the number of this request."""
+        """Request engagement; return the number of the request, which the next command contains."""
         self._engagement += 1
         return self._engagement
 
@@ -239,11 +239,11 @@ class MasterLink(InBackground):
         self._poke()
 
     def status(self) -> ReceivedStatus | None:
-        """Return the newest status of the current or last connection; None if it received none."""
+        """Return the newest status of the current or last connection; None without a status."""
         return self._received
 
     def answers(self) -> list[Answer]:
-        """Return the answers to requested settings since the last call.
+        """Return the answers to requested settings that were received since the last call.
 
         A setting that could not be sent is answered with a failure.
         """

@@ -5,12 +5,13 @@ the handle between two commands gives a step of the follower's tool,
 
     Δp_follower = S Δp_master / k,     Δr_follower = S Δr_master / k_turn
 
-where Δp is the translation and Δr the rotation vector, in base axes.  Soft walls around the
-workspace and the max tool speed shorten the step.  Newton's method computes the joint values from
-the previous ones, so the arm never jumps to another IK branch.  If a step is out of reach or beyond
-a joint limit, only its translation is made, else only its rotation, else none.  A step that
-exceeds a joint speed limit is shortened.  All settings can be changed at run time; the max tool
-speed cannot be set above its initial value.
+where Δp is the translation and Δr the rotation vector, in base axes.  S is the rotation matrix
+`directions`, k is `scale` and k_turn is `turn_scale`.  Soft walls around the workspace and the max
+tool speed shorten the step.  Newton's method computes the joint values from the previous ones, so
+the arm never jumps to another IK branch.  If a step is out of reach or beyond a joint limit, only
+its translation is made, else only its rotation, else none.  A step that exceeds a joint speed limit
+is shortened.  All settings can be changed at run time; the max tool speed cannot be set above its
+initial value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`FaultLine`: computes when each frame of one direction is sent; it performs no I/O.
+"""`FaultLine`: send times of the frames in one direction of a connection; performs no I/O.
 
 Four random numbers are generated for every frame, even if they are not needed.  The random numbers
 of the k-th frame therefore depend only on the seed.  What happens to a frame depends on its random
@@ -86,7 +86,7 @@ class FaultLine:
         return self._faults(now).half_open
 
     def thaw(self, now: float) -> None:
-        """End all waiting at time `now` (s), so that later frames are not delayed by it."""
+        """Clear the waiting time: frames after time `now` (s) do not wait for earlier frames."""
         self._last, self._busy = min(self._last, now), min(self._busy, now)
 
     def _leave(self, at: float, data: bytes) -> Leaving:

@@ -56,11 +56,11 @@ class FaultProxy(InBackground):
 
     @property
     def time(self) -> float:
-        """Time (s) since the first connection, which is the time of the script; 0 before it."""
+        """Time (s) of the script, which starts at the first connection; 0 before the start."""
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def set(self, direction: Direction | None = None, **faults: Any) -> None:
-        """Apply faults from now on instead of those of the script.  Its `cut` steps still apply.
+        """Replace the faults of the script from now on; the script can still cut connections.
 
         `faults` are fields of `Faults`.  `direction` is `up` or `down`; None sets both directions.
         All waiting frames are sent now.
@@ -76,7 +76,7 @@ class FaultProxy(InBackground):
     def faults(self, direction: Direction, t: float) -> Faults:
         """Return the faults of a direction at time t (s).
 
-        They are those of the last call of `set`, or those of the script if `set` was not called.
+        If `set` was called for this direction, its faults replace those of the script.
         """
         return self._live.get(direction) or self.script.faults(direction, t)
 
@@ -145,7 +145,7 @@ class FaultProxy(InBackground):
         return _Pipe(source, sink, line, lambda: self.time)
 
     async def _follow_script(self) -> None:
-        """Log each step of the script when it starts; cut all connections if its `cut` is True."""
+        """Log each step of the script when it starts; cut all connections if `step.cut` is True."""
         for step in self.script.steps:
             while self._began is None or self.time < step.at:
                 await asyncio.sleep(0.005 if self._began is None else step.at - self.time)

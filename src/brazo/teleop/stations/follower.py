@@ -1,8 +1,8 @@
 """`FollowerStation`: a simulated robot that follows the master.
 
 In every step of the simulation, the next reference of the robot is computed from the newest command
-of the link.  The safety rules use wall-clock time, the motion uses simulation time.  If the
-simulation is slower than real time, the robot moves slowly but does not jump.
+received over the link.  The safety rules use wall-clock time, the motion uses simulation time.  If
+the simulation is slower than real time, the robot moves slowly but does not jump.
 """
 
 from __future__ import annotations
@@ -194,7 +194,11 @@ class FollowerStation:
         return step.sample
 
     def _as_is(self, step: FollowerStep) -> FollowerStep:
-        """Return the step to report and record; stations with force feedback replace its sample."""
+        """Return the step to report and record.
+
+        Stations with force feedback override this method: forces move the robot, so the sample of
+        the step is replaced by the current joint positions.
+        """
         return step
 
     def _tell(self, step: FollowerStep) -> None:
@@ -227,7 +231,7 @@ class FollowerStation:
                 self._event("recording", self._recorder.failure)
 
     def _extra(self) -> tuple[float, ...]:
-        """Return the bilateral scheme's numbers for the master; empty if there is no scheme."""
+        """Return numbers of the bilateral scheme to send to the master; empty without a scheme."""
         return ()
 
     def _write(self, step: FollowerStep, tool: Any) -> None:

@@ -7,8 +7,9 @@ and the follower sends them in the field `extra` of its reports.  The field cont
     energy, then the numbers of the packet
 
 where `energy` (J) is the energy that the sender's robot has put into the link since pairing.
-Packets contain sums, so the newest packet is sufficient.  With wave variables, lost or delayed
-packets reduce the accuracy but never add energy.
+A packet contains positions and sums, not increments, so it replaces all earlier packets (see
+`brazo.teleop.bilateral.packet`).  With wave variables, lost or delayed packets reduce the accuracy
+but never add energy.
 
 The safety rules of the follower take precedence over the scheme.  The scheme is active only while
 the follower follows commands; otherwise a spring and a damper hold the tool in place.  Every
@@ -63,7 +64,7 @@ ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator, as in `
 def scheme_named(name: str) -> Scheme:
     """Return a new bilateral scheme: `waves` or `position-force`.
 
-    Its id is the current time, so it is larger than the ids of all earlier schemes.
+    The id of the scheme is the current time, so a newer scheme has a higher id.
     """
     if name not in SCHEMES:
         raise BrazoError(f"no bilateral scheme '{name}'; schemes: {', '.join(SCHEMES)}")
@@ -342,7 +343,7 @@ class _Inlet:
         self._last: tuple[float, ...] = ()
 
     def take(self, extra: tuple[float, ...]) -> Sequence[Packet]:
-        """Return the packet in `extra`; the sequence is empty if it is not new or not valid."""
+        """Return the packet in `extra`; return an empty sequence if it is not new or not valid."""
         if not extra or extra is self._last:
             return ()
         self._last = extra

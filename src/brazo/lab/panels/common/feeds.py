@@ -7,7 +7,7 @@ Figure    a fixed set of lines, sent once
 A page draws the plot `<brazo-plot name="NAME">` (`plot.js`) from two values: `NAME/lines` describes
 the lines, and `NAME` contains the samples.  Each message of a `Feed` repeats the last `OVERLAP`
 seconds of the previous message, so that a page that misses one message loses no data.  A page that
-lacks more rows requests the whole history.
+misses more messages requests the whole history.
 """
 
 from __future__ import annotations

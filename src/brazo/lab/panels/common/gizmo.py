@@ -51,7 +51,7 @@ class Gizmo(Dragging):
     def follow(self) -> None:
         """Move the gizmo to the tool, unless the user is dragging the gizmo.
 
-        A drag ends here after STOP, or when another page has taken control.
+        This method also ends a drag after STOP, or after another page has taken control.
         """
         if self.dragging and self._taken != self._now():
             self._ended()

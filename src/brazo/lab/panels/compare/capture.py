@@ -60,7 +60,7 @@ class RunCapture:
         self._last = 0.0  # s, time of the last call of `follow`
 
     def drop(self) -> None:
-        """Discard the active run, after a reset of the simulation."""
+        """Discard the active run; called after a reset of the simulation."""
         self._active = None
 
     @property
@@ -166,8 +166,8 @@ class RunCapture:
 def _moving_task(sim: Simulation) -> Any:
     """First active task that moves robots; None if there is none.
 
-    A paused program is such a task.  A task whose attribute `waits` is true is not, because it only
-    prepares a run.
+    A paused program counts as such a task.  A task whose attribute `waits` is true does not count,
+    because it only prepares a run.
     """
     moving = (task for task in sim.tasks.foreground if hasattr(task, "motions"))
     return next((task for task in moving if not getattr(task, "waits", False)), None)

@@ -607,7 +607,7 @@ def _parts(runs: list[tuple[int, ComparedRun]]) -> list[list[str]]:
 def _of_part(metrics: list[MotionMetrics], part: str) -> MotionMetrics | None:
     """Metrics of `part`, which is a joint or the tool; None if there are none.
 
-    The energy in the metrics of the tool is the sum over all joints; the peak torque is omitted.
+    For the tool, the energy is the sum over all joints, and the peak torque is omitted.
     """
     found = next((one for one in metrics if one.part == part), None)
     if found is None or part != TOOL:

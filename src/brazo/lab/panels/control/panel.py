@@ -488,9 +488,9 @@ class ControlPanel(Panel):
 
 
 def _return_controller(robot: SimRobot, controller: Controller | str) -> None:
-    """Set a controller on a robot and restore the gains of the controller.
+    """Set a controller on a robot without changing the gains of the controller.
 
-    The assignment alone would reset the gains, because it binds the controller to the robot.
+    Setting a controller binds it to the robot, which resets its gains; they are restored here.
     """
     if isinstance(controller, str):
         robot.controller = controller

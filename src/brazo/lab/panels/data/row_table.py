@@ -82,7 +82,7 @@ class RowTable:
         """Read the rows again.
 
         If the last page of a simulation is shown, the new last page is shown afterwards.  Any other
-        page stays, unless it no longer exists; the last page is then shown.
+        page stays if it still exists; otherwise the last page is shown.
         """
         newest = self._first == self._last_page
         shown = self._panel.session.shown

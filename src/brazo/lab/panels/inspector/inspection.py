@@ -115,8 +115,8 @@ def length_table(model: Model) -> list[dict[str, Any]]:
 def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
     """Named IK solutions for the tool pose T (4, 4), sorted by name.
 
-    q (n,) is the initial guess.  Solutions of numeric IK have no names, so the result is empty for
-    an arm with numeric IK, unless the arm has a redundancy parameter (seven revolute joints).
+    q (n,) is the initial guess.  Solutions without a name are omitted.  Numeric IK gives names only
+    for an arm with a redundancy parameter (seven revolute joints).
     """
     found = arm.ik(T, q0=q, redundancy="rule").all
     return tuple(sorted((one for one in found if one.name), key=lambda one: one.name))
@@ -125,8 +125,8 @@ def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
 def present(arm: Robot, q: Array, found: Sequence[Branch]) -> str:
     """Name of the IK branch that q (n,) belongs to; empty if unknown.
 
-    For an arm that cannot name the branch of given joint positions, such as one with seven joints,
-    this is the name of the IK solution in `found` nearest to q.
+    The name is `Robot.configuration`.  If this is empty, as for an arm with seven joints, the
+    result is the name of the IK solution in `found` that is nearest to q.
     """
     name = arm.configuration(q)
     if name or not found:

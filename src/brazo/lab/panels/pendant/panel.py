@@ -413,8 +413,8 @@ class PendantPanel(Panel):
     def _reachable(self, T: np.ndarray) -> np.ndarray:
         """Return the target pose T (4, 4), or the nearest reachable pose if T is out of reach.
 
-        The nearest pose depends on the rule that the user selected.  Without a rule, T is returned
-        even if it is out of reach.
+        The setting `nearest` is the rule for a target out of reach.  If the rule is `REFUSE`, or if
+        the arm has no such rules, T is returned even if it is out of reach.
         """
         robot, arm = self.robot, self.robot.arm
         if self.nearest == REFUSE or not has_nearest_rules(arm):

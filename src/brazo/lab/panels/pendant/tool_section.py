@@ -223,10 +223,10 @@ class ToolSection:
         selected: str,
         after: Callable[[], None] = lambda: None,
     ) -> None:
-        """Replace the tools of the robot by `tcps`, and use the tool named `selected`.
+        """Replace the TCPs of the robot by `tcps`, and use the TCP named `selected`.
 
-        If `selected` is empty, the robot's own tool is used.  A background job first compiles the
-        robot's functions for the tool.  Then the change is made, and `after()` is called.
+        If `selected` is empty, the robot's own TCP is used.  A background job first compiles the
+        robot's functions for the TCP.  Then the change is made, and `after()` is called.
         """
         given, sim, jobs = self._given, self._panel.sim, self._panel.context.jobs
         name, before, used = given.name, given.tcps, given.tcp

@@ -66,7 +66,7 @@ class _State:
 
 
 class Edited(Protocol):
-    """Interface of the program that a `Builder` edits: its text and data derived from it."""
+    """Interface of the program that a `Builder` edits: the text, and data derived from the text."""
 
     @property
     def text(self) -> str: ...

@@ -1,6 +1,6 @@
 """The program being edited: its text, and the steps and errors that result from parsing it.
 
-The text is parsed and validated against the open cell, and loops are expanded to lists of steps.
+The text is parsed and validated against the open cell, and all loops are unrolled.
 Steps, errors and runs therefore always refer to the same version of the text.
 """
 
@@ -67,7 +67,7 @@ class EditedProgram:
         points: Mapping[str, Sequence[Point]],
         folder: Path | None = None,
     ) -> None:
-        """Parse the text, validate the program against the cell, and expand its loops.
+        """Parse the text, validate the program against the cell, and unroll its loops.
 
         `points` are the project's points by robot, `folder` is the project's folder of programs.
         File names in the text are relative to the folder that was given to `load`, or else to
@@ -132,9 +132,9 @@ class EditedProgram:
         return errors
 
     def index(self, robot: str, at: StepPath) -> int | None:
-        """Index of the first expanded step that results from the step or loop at a path.
+        """Index of the step at a path, or of the first step in the loop at a path.
 
-        None if there is no such step.
+        The index counts the steps after all loops are unrolled.  None if there is no such step.
         """
         paths, depth = self.paths.get(robot, ()), len(at)
         return next((i for i, path in enumerate(paths) if path[:depth] == at), None)

@@ -354,7 +354,7 @@ def _with_common(
 ) -> s.MoveJoints | s.MoveTo | s.Line | s.FollowPath | None:
     """Copy of a motion step with its speed, plan, orientation or tolerance changed.
 
-    None if `field` is none of the fields for these values.
+    None for any other field.
     """
     match field:
         case "speed":

@@ -128,7 +128,7 @@ class ProgramPanel(Panel):
         self.refresh()
 
     def _show_program(self, program: Program) -> None:
-        """Load the text of a program that is already running into the editor."""
+        """Show the text of an already running program in the editor."""
         path = program.path
         if path is not None and path.is_file():
             self._show(path.stem, path.read_text(encoding="utf-8"), path.parent)
@@ -184,7 +184,7 @@ class ProgramPanel(Panel):
         return self.document.own.get(robot, ())
 
     def state(self) -> State:
-        """Name, text, and whether the text was edited, for undo."""
+        """State for undo: name and text of the program, and whether the text was edited."""
         return self.document.state
 
     def restore_state(self, state: State) -> None:
@@ -639,7 +639,7 @@ class ProgramPanel(Panel):
         self.control.reset()
 
     def follow(self) -> None:
-        """Report the end of a run, and send its state to the pages' top bar; called every frame."""
+        """Report the end of a run, and show the run state in the top bar; called every frame."""
         document, over = self.document, self.control.over
         if self._ghost is not None and not (over and self._visible):
             self._show_ghost()

@@ -33,8 +33,8 @@ FRAME = 1.0 / 30.0  # s, between two pictures of a dry run
 class Previews:
     """Joint targets of the steps of one program.  Use on the lab's thread only.
 
-    Indices refer to the expanded steps of a robot, that is, its steps with all loops unrolled.
-    `changed` is called when new targets are available.
+    An index counts the steps of a robot after all loops are unrolled.  `changed` is called
+    when new targets are available.
     """
 
     def __init__(self, context: PanelContext, changed: Callable[[], None]) -> None:
@@ -47,7 +47,8 @@ class Previews:
     def request(self, flat: Flat, sim: Simulation, speed: float) -> None:
         """Start to compute the targets of a new version of the program.
 
-        `flat` are the expanded steps by robot, `speed` is the default speed (fraction of limits).
+        `flat` maps each robot to its steps with all loops unrolled.  `speed` is the default speed
+        (fraction of limits).
         """
         self._wanted += 1
         self._found = None
@@ -55,17 +56,17 @@ class Previews:
         self._start()
 
     def target(self, robot: str, index: int) -> np.ndarray | None:
-        """Joint values (n,) after an expanded step; None if unknown or not reachable."""
+        """Joint values (n,) after step `index` of a robot; None if unknown or not reachable."""
         one = self._step(robot, index)
         return None if one is None or one.error else one.q
 
     def error(self, robot: str, index: int) -> str:
-        """Reason why an expanded step is not feasible; empty if it is feasible or unknown."""
+        """Reason why step `index` of a robot is not feasible; empty if feasible or unknown."""
         one = self._step(robot, index)
         return "" if one is None else one.error
 
     def errors(self) -> dict[str, tuple[int, str]]:
-        """First infeasible step by robot, as (index of the expanded step, reason)."""
+        """First infeasible step of each robot that has one, as (index, reason)."""
         found = {} if self._found is None else self._found.steps
         return {
             robot: (len(done) - 1, done[-1].error)
@@ -104,9 +105,9 @@ class Previews:
 class DryRun:
     """Dry run of a program with ghosts (transparent copies) of the robots.
 
-    Expanded steps are the steps with all loops unrolled.  `at` maps each robot to the index of its
-    current expanded step; it is empty if no dry run is active.  `hits` contains the collisions that
-    were found, by robot and index of the expanded step.  `changed` is called when `hits` changes.
+    An index counts the steps of a robot after all loops are unrolled.  `at` maps each robot to the
+    index of its current step; it is empty if no dry run is active.  `hits` contains the collisions
+    that were found, by robot and index of the step.  `changed` is called when `hits` changes.
     """
 
     def __init__(self, context: PanelContext, changed: Callable[[], None]) -> None:
@@ -126,8 +127,9 @@ class DryRun:
     def start(self, flat: Flat, sim: Simulation, speed: float, clearance: float) -> None:
         """Plan the program, check it for collisions and then show it, in a background job.
 
-        `flat` are the expanded steps by robot, `speed` is the default speed (fraction of limits),
-        `clearance` is the distance (m) below which the collision check reports a collision.
+        `flat` maps each robot to its steps with all loops unrolled.  `speed` is the default speed
+        (fraction of limits).  `clearance` is the distance (m) below which the collision check
+        reports a collision.
         """
         self.stop()
         self.forget()
@@ -180,7 +182,7 @@ class DryRun:
             self._changed()
 
     def error(self, robot: str, index: int) -> str:
-        """Message about the collision of an expanded step; empty if there is none."""
+        """Message about the collision in step `index` of a robot; empty if there is none."""
         hit = self.hits.get(robot, {}).get(index)
         return "" if hit is None else f"Dry run: {hit.short}"
 

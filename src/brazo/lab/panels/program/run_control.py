@@ -53,7 +53,7 @@ class RunControl:
         self.execution, self._reported = None, True
 
     def find(self) -> Execution | None:
-        """Take control of the program that runs in the current simulation, and return it.
+        """Take control of the program in the current simulation; return its `Execution`.
 
         None if no program runs there.  Called after the simulation was replaced.
         """
@@ -71,9 +71,9 @@ class RunControl:
     ) -> Execution:
         """Start a program.
 
-        Expanded steps are the steps with all loops unrolled.  `first` maps robots to the index of
-        the expanded step to start at; None starts at the first steps.  `breaks` are the steps with
-        breakpoints.  `paths` are the paths of the expanded steps by robot.
+        Steps are counted after loops are unrolled.  `first` maps robots to the index of the step to
+        start at; None starts at the first steps.  `breaks` are the steps with breakpoints.  `paths`
+        are the paths of the unrolled steps by robot.
         """
         with self._sim.lock:
             self.execution = program.start(self._sim, first=None if first is None else dict(first))
@@ -193,7 +193,7 @@ class RunControl:
         return self.state.partition(" at ")[0].partition(",")[0]
 
     def track(self, robot: str) -> tuple[int, str, str] | None:
-        """State of one robot's steps: (index of the current expanded step, status, status text).
+        """State of one robot's steps: (index of the current unrolled step, status, text).
 
         None if there is no run or the program does not use the robot.
         """

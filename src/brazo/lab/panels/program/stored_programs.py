@@ -96,7 +96,7 @@ class StoredPrograms:
                     self._changed[name] = content
 
     def opened(self) -> None:
-        """Discard unsaved texts of the previous project, after another one was opened."""
+        """Discard unsaved texts of the previous project; called when another one is opened."""
         self._changed = {}
 
     def _own(self) -> list[str]:

@@ -522,7 +522,8 @@ class ScenePanel(Panel):
 def present_cell(sim: Simulation, from_current_state: bool = False) -> Cell:
     """Return the cell of a simulation, for saving, with the current contact response of its robots.
 
-    If `from_current_state`, its start state is the current joint positions and body poses.
+    If `from_current_state` is True, the current joint positions and body poses become the start
+    state of the returned cell.
     """
     with sim.lock:
         robots, bodies = [], list(sim.cell.bodies)

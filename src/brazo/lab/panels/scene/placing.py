@@ -192,7 +192,7 @@ def _spiral(centre: Array) -> Iterator[Array]:
 
 
 def _beside(cell: Cell, robot: CellRobot) -> Array:
-    """Return a base pose (4, 4) at which a new robot stands free, beside the others in +y."""
+    """Return a base pose (4, 4) for a new robot, beside the other robots in +y, at a free place."""
     arm = arm_of(robot, cell.gravity)
     base = np.eye(4)
     if cell.floor is not None:

@@ -238,7 +238,10 @@ class SimulationPanel(Panel):
             self._rebuild(mode)
 
     def _rebuild(self, mode: str = "", **changes: Any) -> None:
-        """Rebuild the simulation with another engine or cell settings, as an undoable edit."""
+        """Rebuild the simulation with changed settings; the user can undo the change.
+
+        `mode` is the new engine, by default the current one.  `changes` are fields of the cell.
+        """
 
         def restore(state: tuple[Any, str]) -> None:
             require_idle(self.sim)
@@ -276,7 +279,7 @@ class SimulationPanel(Panel):
         self._amount = amount
 
     def _selected(self) -> int:
-        """Index of the selected joint; the last one if the robot has fewer joints now."""
+        """Index of the selected joint; if it no longer exists, the index of the last joint."""
         return min(self._joint, self.session.robot.n - 1)
 
     def _unit(self) -> str:

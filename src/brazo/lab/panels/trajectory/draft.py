@@ -70,7 +70,7 @@ class DraftState:
 class Draft:
     """Editable trajectory of one robot: a list of waypoints, and a curve.
 
-    `curved` selects which of the two is planned.
+    If `curved` is True, the curve is planned, otherwise the waypoints.
     """
 
     def __init__(self, arm: Robot, q: Array) -> None:

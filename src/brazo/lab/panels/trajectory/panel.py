@@ -427,7 +427,7 @@ class TrajectoryPanel(Panel):
         self._show()
 
     def _show(self) -> None:
-        """Draw the planned path or the infeasible path, or remove it if it is switched off."""
+        """Draw the planned or the infeasible path, or remove the drawing if the path is hidden."""
         base = np.asarray(self.robot.base)
         if not self._path_shown:
             self._path.remove()

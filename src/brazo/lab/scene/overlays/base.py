@@ -1,4 +1,4 @@
-"""`Overlay`: base class of overlays of the 3D scene, which can be switched on and off.
+"""`Overlay`: base class of the overlays that the user switches on and off in the 3D scene.
 
 An overlay has scene nodes only while it is on: `build` creates them for the current cell, `update`
 is called with new snapshots, and `remove` deletes them.
@@ -40,5 +40,5 @@ class Overlay:
         self.handles.clear()
 
     def forget(self) -> None:
-        """Drop the handles, because the nodes were already deleted with the whole cell."""
+        """Drop the handles; the scene nodes were already deleted together with the cell."""
         self.handles.clear()

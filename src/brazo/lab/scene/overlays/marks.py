@@ -15,7 +15,7 @@ MASS_COLOR = (250, 204, 21)
 
 
 class LinkFrames(Overlay):
-    """Overlay with the frames of all robot links; all bodies become transparent to show them."""
+    """Overlay with the frames of all robot links; bodies are transparent to show the frames."""
 
     id, title = "axes", "Link frames"
     hint = "Axes of each link: x red, y green, z blue; the links are transparent."
