@@ -1,4 +1,4 @@
-"""Canvas that collects the parts of an arm for each body, with methods for common shapes."""
+"""Canvas that collects the parts of an arm, grouped by body, with methods for common shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Writer of recordings as Excel workbooks in constant memory: data, charts, events, description.
+"""Writer of recordings as Excel workbooks with sheets of data, charts, events and description.
+
+The memory use does not depend on the length of the recording.
 
 The sheet `data` has names in its first row, units in the second, then one row per sample; the
 header rows and the time column are frozen.  A sheet has at most 1,048,576 rows; longer recordings

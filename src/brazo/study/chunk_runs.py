@@ -98,7 +98,7 @@ def _compiled_runs(
 def start_loop(
     study: Study, chunk: RunChunk, controller: CompiledController, reference: Array
 ) -> None:
-    """Compile the loop of a chunk by simulating one control period of its first runs."""
+    """Simulate one control period of the first runs of a chunk, so that its loop is compiled."""
     few = slice(0, min(len(chunk.rows), 16))
     first = replace(chunk, rows=chunk.rows[few], repetitions=chunk.repetitions[few])
     robot = study.robots[chunk.group.robot]

@@ -142,7 +142,7 @@ def make_controller(choice: Controller | ControllerChoice) -> Controller:
 
 
 def make_task(robot: Robot, task: str | Path | Callable[[Robot], Task]) -> Task:
-    """Return the trajectory of a task for a robot, a function t -> (q, qd, qdd).
+    """Return the trajectory of a task for a robot: a function t -> (q, qd, qdd).
 
     `task` is "sines", "quintic", "step", the path of a via-point file, or a function that returns
     the trajectory for a robot.

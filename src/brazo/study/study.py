@@ -269,9 +269,9 @@ class Study(StudyPlan):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Data for reports, by key, including the names of robots, tasks, cases and controllers.
+        """Data for reports, by key, with lists of the names of robots, tasks, cases and controllers.
 
-        The results refer to robots, tasks, cases and controllers by their index in these lists.
+        The results contain indices of these lists instead of names.
         """
         return {
             "robots": [robot.name for robot in self.robots],

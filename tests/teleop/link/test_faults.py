@@ -31,6 +31,8 @@ def disturbed(follower, since):
     hold = next(t for t in reversed(follower.follower.safety.log) if t.after is SafetyState.HOLD)
     if hold.t < since:
         raise AssertionError(f"it held before anything was disturbed: {hold}")
+    # The state changes during a step, which is listed only after it.
+    until(lambda: follower.steps[-1].t >= hold.t, "the step to HOLD is listed")
     last = max(received.sent for step, received in follower.taken if step.t <= hold.t)
     return hold, last
 

@@ -35,6 +35,7 @@ def test_follower_holds_after_the_master_is_killed():
             killed = time.perf_counter()
             until(lambda: follower.state is SafetyState.HOLD, "HOLD")
         hold = follower.follower.safety.log[-1]
+        until(lambda: follower.steps[-1].t >= hold.t, "the step to HOLD is listed")
         assert hold.cause in (Cause.LINK, Cause.STALE, Cause.LATE)
         last = max(received.sent for step, received in follower.taken)
         assert hold.t - last <= 0.12 + follower.longest_pause(last) + 1e-3
