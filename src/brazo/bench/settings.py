@@ -18,7 +18,7 @@ class Settings:
 
     @property
     def rounds(self) -> int:
-        """Max number of rounds.  Each round times every callable; the shortest times are the result."""
+        """Max number of rounds.  Each round times every callable; the shortest times count."""
         return 3 if self.quick else 25
 
     @property

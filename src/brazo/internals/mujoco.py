@@ -64,7 +64,7 @@ class EngineView:
 
 
 def engine_view(model: Any, data: Any) -> EngineView | None:
-    """Return the addresses of the arrays of an `MjData`; None if a self-check of this module fails."""
+    """Return the addresses of the arrays of an `MjData`; None if a self-check fails."""
     library, layouts = _library(), _layouts()
     if unusable() is not None or library is None or layouts is None:
         return None

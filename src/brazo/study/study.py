@@ -269,7 +269,7 @@ class Study(StudyPlan):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Data for reports, by key, with lists of the names of robots, tasks, cases and controllers.
+        """Data for reports, by key, with lists of names of robots, tasks, cases and controllers.
 
         The results contain indices of these lists instead of names.
         """
