@@ -23,7 +23,7 @@ from brazo.operate.held_motion import HeldMotion, source_of
 from brazo.operate.hold_to_run import HoldToRun
 from brazo.operate.playing import require_no_task
 from brazo.operate.resampled import Resampled
-from brazo.operate.speed_cap import LiveMotion, SpeedCapped
+from brazo.operate.speed_cap import LiveMotion, SpeedCapped, share_within
 from brazo.operate.tool_jog import ToolJog
 from brazo.trajectory import (
     GoTo,
@@ -252,8 +252,18 @@ class Mover:
         jog = Jog(limits, robot.reference.q)
         most = JOG_SHARE * self.override * limits.speed
 
+        share = 1.0
+
         def steer() -> None:
-            jog.run(most * shares(arm.n))
+            nonlocal share
+            speeds = most * shares(arm.n)
+            if self.reduced:
+                # A jog that runs faster than the tool may move would first have to brake to that
+                # speed after a release.  The share changes rarely, so that the speed is constant.
+                largest = share_within(arm, jog.state.q, speeds, REDUCED)
+                if not 0.88 * largest <= share <= 0.96 * largest:
+                    share = 1.0 if largest == 1.0 else 0.92 * largest
+            jog.run(share * speeds)
 
         def limit() -> str:
             return "" if jog.limited is None else at_limit(arm, limits, *jog.limited)

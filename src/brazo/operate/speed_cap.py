@@ -30,6 +30,15 @@ class LiveMotion(Protocol):
     def update(self, dt: float) -> Sample: ...
 
 
+def share_within(arm: Robot, q: np.ndarray, qd: np.ndarray, cap: float) -> float:
+    """Return the share ≤ 1 of the joint velocities `qd` that moves the tool with at most `cap`.
+
+    `q` (n,) and `qd` (n,) are the joint positions and velocities, `cap` is in m/s.
+    """
+    speed = float(np.linalg.norm(arm.jacobian(q)[:3] @ qd))
+    return min(1.0, cap / speed) if speed > 0.0 else 1.0
+
+
 class SpeedCapped:
     """Motion `inner` of the robot `arm`, slowed down where the tool would exceed `cap` (m/s)."""
 
@@ -55,8 +64,7 @@ class SpeedCapped:
     def update(self, dt: float) -> Sample:
         """Advance by dt seconds and return the new joint reference."""
         state = self.inner.state
-        speed = float(np.linalg.norm(self._arm.jacobian(state.q)[:3] @ state.qd))
-        share = min(1.0, self._cap / speed) if speed > 0.0 else 1.0
+        share = share_within(self._arm, state.q, state.qd, self._cap)
         sample = self.inner.update(share * dt)
         qd = share * sample.qd
         qdd = (qd - self._qd) / dt if share < 1.0 else sample.qdd
