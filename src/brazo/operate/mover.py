@@ -251,8 +251,7 @@ class Mover:
         arm, limits = robot.arm, jog_limits(robot.arm)
         jog = Jog(limits, robot.reference.q)
         most = JOG_SHARE * self.override * limits.speed
-
-        share = 1.0
+        share = 1.0  # of the jog speed, at reduced speed
 
         def steer() -> None:
             nonlocal share
@@ -261,8 +260,10 @@ class Mover:
                 # A jog that runs faster than the tool may move would first have to brake to that
                 # speed after a release.  The share changes rarely, so that the speed is constant.
                 largest = share_within(arm, jog.state.q, speeds, REDUCED)
-                if not 0.88 * largest <= share <= 0.96 * largest:
-                    share = 1.0 if largest == 1.0 else 0.92 * largest
+                if largest == 1.0:
+                    share = 1.0
+                elif not 0.88 * largest <= share <= 0.96 * largest:
+                    share = 0.92 * largest
             jog.run(share * speeds)
 
         def limit() -> str:
